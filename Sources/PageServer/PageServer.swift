@@ -132,8 +132,9 @@ package final class PageServer: Sendable {
     /// The largest number of searches and selections of a client network in a minute.
     static let searchesPerMinute = 60
 
-    /// The largest number of requests for pictures of a client network in a minute: of twelve pages of a network's readers,
-    /// whose browsers keep them for an hour.
+    /// The largest number of requests for pictures of a client network in a minute.
+    ///
+    /// Twelve pages have as many if each of their stories has one; browsers keep them for an hour.
     static let imagesPerMinute = 600
 
     /// Creates a responder for all routes of the pages.

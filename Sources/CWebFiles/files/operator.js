@@ -52,4 +52,5 @@ async function refresh() {
 }
 
 localize(document.querySelector("main"));
-setInterval(() => refresh().catch(() => {}), interval);
+// The result of a search stays as it is: each one reads many messages.
+if (!location.search) setInterval(() => refresh().catch(() => {}), interval);

@@ -53,23 +53,23 @@ final class FigureKeeper: Service {
         let hubs = served.directory.hubs
         let now = served.configuration.timestamp
         var next = state.withLock { $0 }
-        let logBytes = try? await served.store.logSize().bytes
-        let freeBytes = DiskSpace(at: served.configuration.databasePath)?.available
         let open = Set(hubs.map(\.record.id))
         next.seen = next.seen.filter { open.contains($0.key) }
         let changes = hubs.compactMap { hub in
-            Self.change(of: hub, &next.seen[hub.record.id, default: Seen()]).map { figures in
-                var figures = figures
-                (figures.logBytes, figures.freeBytes) = (Int(logBytes ?? 0), Int(freeBytes ?? 0))
-                return (hub.record.id, figures)
-            }
+            Self.change(of: hub, &next.seen[hub.record.id, default: Seen()]).map { (hub.record.id, $0) }
         }
         guard !changes.isEmpty else { return }
+        let logBytes = Int((try? await served.store.logSize().bytes) ?? 0)
+        let freeBytes = Int(DiskSpace(at: served.configuration.databasePath)?.available ?? 0)
         let isPurge = next.isPurgeDue(at: now)
         await attempts.make {
             try await served.writer.perform { transaction, _ in
                 // Most of it happened in the minute that has ended.
-                for (hub, figures) in changes { try transaction.add(figures, hub: hub, at: now - Self.interval) }
+                for (hub, change) in changes {
+                    var figures = change
+                    (figures.logBytes, figures.freeBytes) = (logBytes, freeBytes)
+                    try transaction.add(figures, hub: hub, at: now - Self.interval)
+                }
                 if isPurge { try transaction.dropFigures(at: now) }
                 return ((), [])
             }

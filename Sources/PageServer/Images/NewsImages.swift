@@ -19,7 +19,7 @@ final class NewsImages: Sendable {
     static let maximumBytes = 512_000
     /// The largest number of pixels: browsers decode pictures to four bytes for each.
     static let maximumPixels = 10_000_000
-    /// The memory for all pictures, in bytes.
+    /// The memory for all pictures and their addresses, in bytes.
     private static let maximumKept = 33_554_432
     /// The largest number of addresses that are remembered, with and without a picture.
     private static let maximumAddresses = 1_000
@@ -42,7 +42,7 @@ final class NewsImages: Sendable {
 
     private let http: OutboundClient
     private let addresses: AddressPolicy
-    /// The time since some start.
+    /// A clock that is never set.
     private let time: @Sendable () -> Duration
     private let state = Mutex(State())
     private let flights = SingleFlight<String, NewsImage?>()
@@ -50,8 +50,8 @@ final class NewsImages: Sendable {
     /// - Parameters:
     ///   - http: The client, which its owner ends.
     ///   - addresses: The addresses that pictures may come from.
-    ///   - time: The time since some start.
-    init(_ http: OutboundClient, addresses: AddressPolicy = .publicOnly, time: @escaping @Sendable () -> Duration) {
+    ///   - time: A clock that is never set, from any start.
+    init(_ http: OutboundClient, addresses: AddressPolicy, time: @escaping @Sendable () -> Duration) {
         self.http = http
         self.addresses = addresses
         self.time = time
@@ -98,7 +98,9 @@ final class NewsImages: Sendable {
         let entry = Entry(image: image, at: time())
         state.withLock { state in
             state.fetches -= 1
-            state.entries.keep(entry, bytes: entry.image?.body.readableBytes ?? 0, for: address)
+            // An address is kept without its picture, too.
+            let bytes = address.utf8.count + (entry.image?.body.readableBytes ?? 0)
+            state.entries.keep(entry, bytes: bytes, for: address)
         }
         return image
     }

@@ -7,12 +7,12 @@ import WebPages
 
 /// A message of the desk that was not sent yet: a draft, or one that waits for the approval of a second account.
 ///
-/// The content never changes: who edits a draft saves another one.
+/// Its content never changes: an edited draft is stored as another one.
 struct DeskDraft: Sendable, Decodable, FetchableRecord {
     /// The largest number of drafts of a hub, and of messages that wait for approval.
     static let maximumOfHub = 100
     static let lifetime = Duration.seconds(30 * 86_400)
-    /// The time for which an approval is waited for.
+    /// Time after which a request for approval expires.
     static let approvalTime = Duration.seconds(86_400)
 
     let id: Int64
@@ -30,7 +30,7 @@ struct DeskDraft: Sendable, Decodable, FetchableRecord {
 
     var isWaiting: Bool { digest != nil }
 
-    /// The form's fields; empty for those of a newer version that cannot be read.
+    /// The form's fields; empty if they are damaged.
     var fields: OperatorSendPage.Fields {
         (try? JSONReader.decode(OperatorSendPage.Fields.self, from: content, limits: .stored)) ?? .init()
     }
@@ -112,7 +112,7 @@ extension PageStore {
         try db.execute("DELETE FROM deskDraft WHERE \(condition)", arguments)
         for draft in ended where draft.isWaiting {
             let detail = "of \(draft.author): \(draft.fields.title)"
-            _ = try insertAction("replace what waits", detail, by: acting, outcome: "replaced", in: db)
+            _ = try insertAction("replace request", detail, by: acting, outcome: "replaced", in: db)
         }
     }
 
@@ -149,9 +149,9 @@ extension PageStore {
         try await execute("DELETE FROM deskDraft WHERE draftID = ? AND hub = ?", [id, hub.folded])
     }
 
-    /// Approves what waits for it, and records that, in one transaction.
+    /// Approves a waiting message, and records that, in one transaction.
     ///
-    /// An approval that was not sent, because the server stopped, can be repeated.
+    /// An approval can be repeated, because the server may have stopped before it sent the message.
     ///
     /// - Returns: False for a draft that is gone, has expired, waits for nothing, or is the approver's own.
     func approve(_ draft: DeskDraft, by acting: ActingOperator) async throws -> Bool {

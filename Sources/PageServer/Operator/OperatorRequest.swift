@@ -72,6 +72,9 @@ struct OperatorRequest: Sendable {
     /// False for a message to persons or devices, which an account at the desk does not see.
     func mayShow(_ message: MessageReport) -> Bool { !isOnDeskOnly || message.withheld == nil }
 
+    /// False for the tag of a person or device, whose devices an account at the desk does not count.
+    func mayCount(_ tag: Tag) -> Bool { !isOnDeskOnly || PublicAudience.isPublic(tag, base.pages.reservedTags) }
+
     /// Checks that an account at the desk sends to nobody by name: that is another right.
     func check(_ draft: OperatorDraft) throws(ProtocolError) {
         let reserved = base.pages.reservedTags

@@ -106,7 +106,13 @@ extension OperatorRoutes {
         let verb = MessageStatus(rawValue: fields.status)?.verb ?? "Send"
         let needsApproval = draft.isUrgent && request.base.appearance.approvesUrgent
         let now = draft.date == nil ? "\(verb) now" : "Schedule"
-        let button = approval == nil ? needsApproval ? "Ask for approval" : now : mayApprove ? "Approve: \(now)" : nil
+        var button: String? = needsApproval ? "Ask for approval" : now
+        if approval != nil {
+            button = mayApprove ? "Approve: \(now)" : nil
+        } else if needsApproval, (try? await request.base.deskUser) == nil {
+            warnings.append("An urgent message needs two accounts: sign in with one that may use the desk.")
+            button = nil
+        }
         return OperatorSendPage.Preview(
             key: key,
             facts: [
@@ -226,7 +232,8 @@ extension OperatorRoutes {
         }
         var categories: [OperatorSendPage.Category] = []
         for (place, name) in names.enumerated() {
-            let isCounted = place < countedCategories && (try? Tag(name)) != nil
+            let tag = try? Tag(name)
+            let isCounted = place < countedCategories && tag.map(request.mayCount) ?? false
             let count = isCounted ? try await request.hub.recipients(tags: name).total : nil
             categories.append(
                 OperatorSendPage.Category(

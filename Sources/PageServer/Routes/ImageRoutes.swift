@@ -16,8 +16,8 @@ enum ImageRoutes {
     private static func image(_ request: PageRequest) async throws -> Response {
         let visitor = try await request.admitted()
         // Each looks its message up in all news in memory.
-        if let wait = request.pages.imageRequests.admit(request.context.client.network.description) {
-            throw request.refusal(.tooManyRequests, .manyRequests, retryAfter: wait)
+        guard request.pages.imageRequests.admit(request.context.client.network.description) == nil else {
+            return ReaderRoutes.status(.tooManyRequests)
         }
         guard request.showsImages, let images = request.pages.images,
             let number = request.context.parameters.get("message").flatMap({ Int64($0) }),

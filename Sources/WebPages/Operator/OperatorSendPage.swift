@@ -25,6 +25,17 @@ package struct OperatorSendPage: WebPage {
         package var former = ""
 
         package init() {}
+
+        /// Reads stored fields, also of a version that had fewer.
+        package init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            func text(_ key: CodingKeys) throws -> String { try values.decodeIfPresent(String.self, forKey: key) ?? "" }
+            categories = try values.decodeIfPresent([String].self, forKey: .categories) ?? []
+            (audience, tags, title) = (try text(.audience), try text(.tags), try text(.title))
+            (self.text, link, urgency) = (try text(.text), try text(.link), try text(.urgency))
+            (time, original, status) = (try text(.time), try text(.original), try text(.status))
+            (draft, former) = (try text(.draft), try text(.former))
+        }
     }
 
     /// The whole hub.

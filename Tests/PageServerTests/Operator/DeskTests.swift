@@ -1,4 +1,6 @@
 import Formats
+import GRDB
+import HTTPTypes
 import HubClient
 import HubProtocol
 import HubTestServer
@@ -193,6 +195,9 @@ struct DeskTests {
             let key = try #require(try await link.post("send", form).field("key"))
             let refused = try await link.post("send/confirmed", "\(form)&key=\(key)")
             #expect(refused.status == 403 && refused.body.contains("needs two accounts"))
+            let preview = try await link.post("send", form)
+            #expect(preview.body.contains("sign in with one that may use the desk"))
+            #expect(!preview.body.contains("id=\"confirm\""))
             let anna = try await Editor(hub, "anna")
             let both = "\(link.cookie); \(anna.cookie)"
             let asked = try await hub.send(
@@ -232,9 +237,12 @@ struct DeskTests {
             ]
             #expect(try await anna.send(correction).location == "/-/news/admin/drafts")
             #expect(try await Self.sent(hub) == ["Fire in the harbour"])
-            #expect(try await Self.drafts(hub).count == 1)
+            let waiting = try #require(try await Self.drafts(hub).first)
+            #expect(try await bert.post("drafts/\(waiting.id)/approve").status == 303)
+            let both = try await Self.sent(hub)
+            #expect(both == ["Correction: Another", "Fire in the harbour"])
             #expect(try await anna.send([("original", "\(id)"), ("status", "withdrawn")]).status == 303)
-            #expect(try await Self.sent(hub).count == 2)
+            #expect(try await Self.sent(hub).count == 3)
         }
     }
 
@@ -248,7 +256,7 @@ struct DeskTests {
             #expect(try await anna.send(changed).status == 303)
             #expect(try await Self.drafts(hub).map(\.fields.title) == ["Fire is out"])
             let recorded = try await hub.store.actions(of: try HubName("news"), limit: 10)
-            #expect(recorded.contains { $0.action == "replace what waits" && $0.who == "user anna" })
+            #expect(recorded.contains { $0.action == "replace request" && $0.who == "user anna" })
         }
     }
 
@@ -264,6 +272,37 @@ struct DeskTests {
             }
             let fields = [("audience", "tags"), ("tags", "World && !Sports"), ("title", "x")]
             #expect(try await anna.post("send", fields).status == 200)
+            // Nor does it count their devices.
+            let form = try await anna.get("send?category=$UserId:%7Bcarl%7D&category=World")
+            #expect(form.body.contains("<span>World</span> <small class=\"hint\">2</small>"), "the subscriber and Anna")
+            #expect(!form.body.contains(/\$UserId:\{carl\}<\/span> <small/))
+        }
+    }
+
+    @Test func `of all routes of the operator's view an account opens those of the desk`() async throws {
+        try await Self.run(false) { hub in
+            let anna = try await Editor(hub, "anna")
+            let desk = Set([
+                "GET send", "POST send", "POST send/confirmed", "POST send/draft", "GET drafts", "GET drafts/:id",
+                "POST drafts/:id/approve", "POST drafts/:id/delete", "GET scheduled", "POST scheduled/:id/cancel",
+            ])
+            let beginning = "\(PageRoute.home)/admin"
+            for route in OperatorRoutes.all where !route.address.hasSuffix("/enter") {
+                let place = String(route.address.dropFirst(beginning.count + 1))
+                let path = place.replacing(":id", with: "1").replacing(":name", with: "desk")
+                let reply = route.method == .get ? try await anna.get(path) : try await anna.post(path)
+                let isOfDesk = desk.contains("\(route.method.rawValue) \(place)")
+                #expect((reply.status != 401) == isOfDesk, "\(route.method.rawValue) \(place): \(reply.status)")
+            }
+        }
+    }
+
+    @Test func `a draft of a version with fewer fields is read`() async throws {
+        try await Self.run(false) { hub in
+            let anna = try await Editor(hub, "anna")
+            #expect(try await anna.post("send/draft", [("title", "Old")]).status == 303)
+            _ = try await hub.store.execute(#"UPDATE deskDraft SET content = '{"title":"Older","later":1}'"#, [])
+            #expect(try await Self.drafts(hub).map(\.fields.title) == ["Older"])
         }
     }
 }
