@@ -17,6 +17,8 @@ package struct RoutedMessage: Sendable, Equatable {
     package let content: Content
     /// Size in bytes of the body, which is held in memory.
     package let size: Int
+    /// The time at which this node accepted it, or released it if it was scheduled; `nil` at other nodes.
+    package var acceptedAt: Timestamp?
 
     /// Creates a message; `installations` are those that a direct or a test send names, `nil` for all that match.
     package init(sequence: LogSequence, id: MessageID, _ message: Message, installations: [InstallationID]?) {

@@ -16,12 +16,23 @@ extension Transaction {
         }
     }
 
+    /// Stores the times of messages at streams of this node.
+    package func add(_ times: [LogSequence: StreamTimes]) throws {
+        for (sequence, times) in times.sorted(by: { $0.key < $1.key }) {
+            try executeLocally(
+                FigureQuery.putTimes,
+                [sequence, times.first.milliseconds, times.last.milliseconds]
+            )
+        }
+    }
+
     /// Deletes figures that are older than their span is kept, and those of deleted hubs.
     package func dropFigures(at now: Timestamp) throws {
         for span in HubFigures.Span.allCases {
             try executeLocally(FigureQuery.dropOld, [span.rawValue, now - span.kept])
         }
         try executeLocally(FigureQuery.dropForeign, [])
+        try executeLocally(FigureQuery.dropTimes, [])
     }
 }
 
@@ -37,6 +48,13 @@ extension HubStore {
         }
         .compactMap { row in row.figures.map { (row.at, $0) } }
     }
+
+    /// The times of a message at streams of this node; `nil` if they are not known.
+    package func streamTimes(of sequence: LogSequence) async throws -> StreamTimes? {
+        try await row(FigureQuery.times, [sequence]) { row in
+            StreamTimes(first: .milliseconds(row[0] as Int64), last: .milliseconds(row[1] as Int64))
+        }
+    }
 }
 
 /// Statements about figures, in one place so that a test can check their query plans.
@@ -46,6 +64,14 @@ enum FigureQuery {
     static let list = "SELECT at, record FROM figure WHERE hubID = ? AND span = ? AND at >= ? ORDER BY at"
     static let dropOld = "DELETE FROM figure WHERE span = ? AND at < ?"
     static let dropForeign = "DELETE FROM figure WHERE hubID NOT IN (SELECT hubID FROM hub WHERE deletedAt IS NULL)"
+
+    /// A stream may get a message long after the others.
+    static let putTimes = """
+        INSERT INTO streamTime VALUES (?, ?, ?) ON CONFLICT DO UPDATE
+        SET firstAfter = min(firstAfter, excluded.firstAfter), lastAfter = max(lastAfter, excluded.lastAfter)
+        """
+    static let times = "SELECT firstAfter, lastAfter FROM streamTime WHERE sequence = ?"
+    static let dropTimes = "DELETE FROM streamTime WHERE sequence <= (SELECT throughSequence FROM retention)"
 
     /// Reads a record; `nil` for one that cannot be read, which counts as none: a picture must not stop a page.
     static func decode(_ text: String) -> HubFigures? {

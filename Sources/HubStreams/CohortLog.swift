@@ -93,6 +93,12 @@ final class CohortLog {
     private var joined: (after: LogSequence, last: LogSequence, run: Run)?
     /// Live streams, or their personal logs, have everything up to this sequence.
     private var completeThrough: LogSequence = 0
+    /// Measured messages that a stream may lack, in log order.
+    private(set) var unwritten: [LogSequence] = []
+    /// True if one of them has come since the last write.
+    private var hasFresh = false
+    /// The time of the last write of messages.
+    private(set) var lastWrite: NIODeadline?
 
     init(_ recipient: Recipient, maximumBytes: Int) {
         self.recipient = recipient
@@ -120,6 +126,38 @@ final class CohortLog {
         let run = Run(log.entries(after: cursor))
         joined = run.map { (cursor, last, $0) }
         return run
+    }
+
+    /// Notes a measured message for streams of the cohort.
+    func expect(_ sequence: LogSequence) {
+        unwritten.append(sequence)
+        hasFresh = true
+    }
+
+    /// True if the message was the last one that was noted.
+    func expects(_ sequence: LogSequence) -> Bool { unwritten.last == sequence }
+
+    /// Notes a write of messages to a stream.
+    ///
+    /// - Returns: The messages that may have been written for the first time.
+    func wrote(at time: NIODeadline) -> [LogSequence] {
+        lastWrite = time
+        guard hasFresh else { return [] }
+        hasFresh = false
+        return unwritten
+    }
+
+    /// Takes the messages that all streams have that were open when the messages came.
+    func takeWritten() -> ArraySlice<LogSequence> {
+        guard let oldest = unwritten.first else { return [] }
+        var complete = LogSequence.end
+        for session in sessions.values where session.hasPending || !session.isLive {
+            complete = min(complete, max(session.cursor, session.since))
+            if complete < oldest { return [] }
+        }
+        let written = unwritten.prefix { $0 <= complete }
+        unwritten = Array(unwritten.dropFirst(written.count))
+        return written
     }
 
     /// Removes the entries if every stream has them.

@@ -51,14 +51,19 @@ struct StreamWork {
         messages > limits.waitingMessages || bytes > limits.waitingBytes
     }
 
+    /// The message that is being rendered.
+    var renderedSequence: LogSequence? {
+        switch rendering {
+        case .cohorts(let message, _), .streams(let message, _): message.sequence
+        case nil: nil
+        }
+    }
+
     /// Drops all messages that wait or are being rendered.
     ///
     /// - Returns: The sequence of the last one; `nil` if there were none.
     mutating func skipMessages() -> LogSequence? {
-        var last: LogSequence?
-        if case .cohorts(let message, _) = rendering { last = message.sequence }
-        if case .streams(let message, _) = rendering { last = message.sequence }
-        last = waiting.last { $0.message != nil }?.message?.sequence ?? last
+        let last = waiting.last { $0.message != nil }?.message?.sequence ?? renderedSequence
         waiting = CircularBuffer(waiting.filter { $0.message == nil })
         (messages, bytes, rendering) = (0, 0, nil)
         if let last { skippedThrough = last }
@@ -138,7 +143,9 @@ extension StreamLoop {
             case .streams(let message, let sessions) where work.rendered < sessions.count:
                 deliver(message, to: sessions[work.rendered])
                 work.rendered += 1
-            case .cohorts, .streams: work.rendering = nil
+            case .cohorts(let message, _), .streams(let message, _):
+                work.rendering = nil
+                endRendering(message.sequence)
             case nil:
                 guard let command = work.next() else { return }
                 begin(command)
@@ -149,8 +156,11 @@ extension StreamLoop {
 
     private func begin(_ command: StreamCommand) {
         switch command {
-        case .publish(let message): work.rendering = .cohorts(message, cohorts.inOrder())
+        case .publish(let message):
+            beginMeasuring(message)
+            work.rendering = .cohorts(message, cohorts.inOrder())
         case .deliver(let message, let ids):
+            beginMeasuring(message)
             work.rendering = .streams(message, ids.map { $0.compactMap { session($0) } } ?? attached)
         case .attach, .refuse, .move, .end, .head: return carryOut(command)
         }
@@ -165,9 +175,11 @@ extension StreamLoop {
             guard let entry = encode(message, for: cohort.recipient) else { return }
             cohorts.append(entry, to: cohort, head: head)
             for dropped in cohorts.bound(to: limits.totalBytes) { work.touch(dropped) }
+            if !entry.isGap { expect(message.sequence, at: cohort) }
         } else {
             guard cohort.recipient.receives(message) else { return }
             for session in cohort.sessions.values { leaveToStore(session, through: message.sequence) }
+            expect(message.sequence, at: cohort)
         }
         work.touch(cohort)
     }
@@ -179,9 +191,11 @@ extension StreamLoop {
         if work.cost < (cohort.isHeavy ? limits.heavyBytes : limits.totalBytes) {
             guard let entry = encode(message, for: recipient) else { return }
             if !session.keep(entry) { leaveToStore(session, through: entry.sequence) }
+            if !entry.isGap { expect(message.sequence, at: cohort) }
         } else {
             guard recipient.receives(message) else { return }
             leaveToStore(session, through: message.sequence)
+            expect(message.sequence, at: cohort)
         }
         work.touch(cohort)
     }
@@ -202,7 +216,7 @@ extension StreamLoop {
         for session in work.sessions.suffix(writes) { advance(session) }
         work.sessions.removeLast(writes)
         guard work.sessions.isEmpty else { return }
-        for cohort in work.round { cohorts.trim(cohort) }
+        for cohort in work.round { tidy(cohort) }
         work.round = []
     }
 }

@@ -12,17 +12,21 @@ package struct StreamHost: Sendable {
     let requestPage: @Sendable (StreamPageRequest) -> Void
     /// Called for each rendering of a message that grew beyond the limit.
     let noteOversize: @Sendable (MessageID) -> Void
+    /// Called when a message was written to all of a loop's streams that were open when it came.
+    let noteWritten: @Sendable (LogSequence, StreamTimes) -> Void
 
     package init(
         now: @escaping @Sendable () -> Timestamp,
         post: @escaping @Sendable (StreamInput) -> Void,
         requestPage: @escaping @Sendable (StreamPageRequest) -> Void,
-        noteOversize: @escaping @Sendable (MessageID) -> Void
+        noteOversize: @escaping @Sendable (MessageID) -> Void,
+        noteWritten: @escaping @Sendable (LogSequence, StreamTimes) -> Void = { _, _ in }
     ) {
         self.now = now
         self.post = post
         self.requestPage = requestPage
         self.noteOversize = noteOversize
+        self.noteWritten = noteWritten
     }
 }
 
@@ -72,6 +76,7 @@ package final class StreamLoop: @unchecked Sendable {
     private var closure: ProtocolError?
     var cohorts = CohortTable()
     var work = StreamWork()
+    private var unwritten = UnwrittenMessages()
     /// Everything up to this sequence has arrived and was rendered.
     private(set) var head: LogSequence
     private var turns = HeavyTurns()
@@ -219,7 +224,9 @@ package final class StreamLoop: @unchecked Sendable {
             leaveToStore(session, through: sequence)
         }
         cohorts.leave(old, session)
+        tidy(old)
         session.recipient = recipient
+        session.since = max(session.since, sequence)
         let cohort = enter(recipient, session)
         session.cohort = cohort
         work.touch(cohort)
@@ -248,7 +255,7 @@ package final class StreamLoop: @unchecked Sendable {
         session.dropPersonal()
         guard let cohort else { return }
         cohorts.leave(cohort, session)
-        cohorts.trim(cohort)
+        tidy(cohort)
         detached(session.id, of: ordinal, written: session.cursor, reason)
     }
 
@@ -274,7 +281,7 @@ package final class StreamLoop: @unchecked Sendable {
     func outputIsReady(_ session: StreamSession) {
         if !session.awaitsPage, session.isReady { releaseTurn(session) }
         advance(session)
-        if let cohort = session.cohort { cohorts.trim(cohort) }
+        if let cohort = session.cohort { tidy(cohort) }
     }
 
     private func writePending(_ session: StreamSession) {
@@ -299,6 +306,7 @@ package final class StreamLoop: @unchecked Sendable {
         counters.written.add(run.messages)
         counters.gaps.add(run.gaps)
         session.write(run.bytes)
+        noteWrite(to: cohort)
     }
 
     private func writePendingPosition(_ session: StreamSession) {
@@ -338,6 +346,7 @@ package final class StreamLoop: @unchecked Sendable {
 
     /// Makes all streams read the waiting messages from the store, because there are too many to render.
     private func leaveWaitingToStore() {
+        if let sequence = work.renderedSequence { endRendering(sequence) }
         guard let last = work.skipMessages() else { return }
         for session in sessions.values {
             guard let cohort = session.cohort else { continue }
@@ -393,8 +402,42 @@ package final class StreamLoop: @unchecked Sendable {
             session.hasProgress = true
             counters.written.add(page.messages)
             session.write(bytes)
+            noteWrite(to: cohort)
         }
         outputIsReady(session)
+    }
+
+    // MARK: - Times of messages
+
+    /// Measures a message that is about to be rendered.
+    func beginMeasuring(_ message: RoutedMessage) {
+        // The clock may have been set back since.
+        let age = message.acceptedAt.map { max(.zero, host.now() - $0) } ?? .zero
+        unwritten.begin(message.sequence, age: age, at: eventLoop.now)
+    }
+
+    func endRendering(_ sequence: LogSequence) {
+        if let times = unwritten.end(sequence) { host.noteWritten(sequence, times) }
+    }
+
+    /// Notes that a message is for streams of a cohort.
+    func expect(_ sequence: LogSequence, at cohort: CohortLog) {
+        guard !cohort.expects(sequence), unwritten.expect(sequence) else { return }
+        cohort.expect(sequence)
+    }
+
+    private func noteWrite(to cohort: CohortLog) {
+        let now = eventLoop.now
+        let fresh = cohort.wrote(at: now)
+        if !fresh.isEmpty { unwritten.note(fresh, at: now) }
+    }
+
+    /// Removes the entries of a cohort that all of its streams have, and ends the measurement of their messages.
+    func tidy(_ cohort: CohortLog) {
+        cohorts.trim(cohort)
+        for sequence in cohort.takeWritten() {
+            if let times = unwritten.end(sequence, lastWrite: cohort.lastWrite) { host.noteWritten(sequence, times) }
+        }
     }
 
     // MARK: - Questions

@@ -30,6 +30,8 @@ package final class StreamSession: @unchecked Sendable {
     package internal(set) var state = State.requested
     /// Everything up to this sequence was passed to the output; never decreases.
     package internal(set) var cursor: LogSequence = 0
+    /// The log's end when the stream was attached to its cohort: later messages count as sent to an open stream.
+    var since: LogSequence = 0
     /// The sequence of the loss that the session's first gap announced.
     private(set) var announcedLoss: LogSequence?
     var cohort: CohortLog?
@@ -75,6 +77,7 @@ package final class StreamSession: @unchecked Sendable {
         recipient = attachment.recipient
         self.cohort = cohort
         cursor = attachment.beginning.after
+        since = attachment.through
         announcedLoss = attachment.beginning.announcedLoss
         // A poll ends soon enough on its own.
         if !isPoll { validUntil = attachment.validUntil }

@@ -20,7 +20,7 @@ from cluster import Cluster, register
 from traffic import Traffic
 
 # Tables that each hub writes for itself; see `DeterministicSQL.nodeLocalTables`.
-OWN_TABLES = {"clock", "generation", "logPlace", "figure", "streamProgress"}
+OWN_TABLES = {"clock", "generation", "logPlace", "figure", "streamProgress", "streamTime"}
 
 
 class Faults(threading.Thread):

@@ -36,6 +36,32 @@ struct FigureTests {
         }
     }
 
+    @Test func `the times of deliveries are kept over a failed write, and reported with the message`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let (keeper, pool) = (hub.service.figures, hub.hub.store.pool)
+            let agent = Agent("phone", tags: ["World"])
+            try await hub.register(agent)
+            let reader = try await hub.stream(agent)
+            let id = try await hub.accept("a", tags: "World")
+            _ = try await reader.message()
+            func times() async throws -> MessageReport.Times? {
+                let lookup = DeliveryLookup(hub: hub.hub, loops: hub.service.directory.loops(of: hub.hub))
+                return try await lookup.report(id, device: nil).times?["stream"]
+            }
+            let before = try #require(try await times())
+            #expect(before.first >= 0 && before.last ?? 0 >= before.first && before.last ?? 99 < 60)
+            try await pool.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE streamTime RENAME TO away") }
+            await keeper.record()
+            #expect(try await figures(hub, .minute).isEmpty)
+            try await pool.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE away RENAME TO streamTime") }
+            await keeper.record()
+            #expect(try await figures(hub, .minute).map { $0.times["stream"]?.count } == [1])
+            #expect(try await figures(hub, .hour).map { $0.times["stream"]?.count } == [1])
+            #expect(hub.hub.counters.times.take().isEmpty)
+            #expect(try await times() == before, "from the store")
+        }
+    }
+
     @Test func `a minute has what happened in it, hours add minutes up, and a quiet minute has no record`() async throws
     {
         let (scratch, clock, time) = (try Scratch(), TestClock(), TestTime())

@@ -15,6 +15,7 @@ struct StreamLoopTests {
     private let ended = Kept<[LogSequence]>([])
     private let endings = Kept<[StreamEnd?]>([])
     private let pages = Kept<[StreamPageRequest]>([])
+    private let times = Kept<[LogSequence: StreamTimes]>([:])
     /// Milliseconds since 1970.
     private let clock = Kept<Timestamp>(1_000_000)
 
@@ -27,7 +28,8 @@ struct StreamLoopTests {
                 endings.change { $0.append(ending) }
             },
             requestPage: { [pages] page in pages.change { $0.append(page) } },
-            noteOversize: { _ in }
+            noteOversize: { _ in },
+            noteWritten: { [times] sequence, written in times.change { $0[sequence] = written } }
         )
         return StreamLoop(
             eventLoop: eventLoop,
@@ -105,6 +107,56 @@ struct StreamLoopTests {
 
     /// What a page holds of a message.
     private func bytes(_ sequence: LogSequence) -> ByteBuffer { ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n") }
+
+    @Test func `the time of a message ends with the last stream that was open when it came`() throws {
+        let loop = loop(head: 5)
+        let (slow, late) = (Probe(), Probe())
+        _ = try attach(to: loop, after: 5, through: 5)
+        let session = try attach(to: loop, slow, ordinal: 2, after: 5, through: 5)
+        slow.take(false)
+        var early = try message(6)
+        early.acceptedAt = clock.value - .milliseconds(40)
+        loop.apply([.publish(early), .head(6)])
+        eventLoop.advanceTime(by: .milliseconds(1))
+        // The write of the first message has filled the slow stream.
+        #expect(times.value.keys.sorted() == [6])
+        #expect(times.value[6]?.first ?? .zero >= .milliseconds(40) && times.value[6]?.last ?? .zero < .seconds(1))
+        loop.apply([.publish(try message(7)), .head(7)])
+        eventLoop.advanceTime(by: .seconds(2))
+        #expect(times.value[7] == nil, "one stream lacks it")
+        // A stream that comes later needs pages for what it lacks, and is not waited for.
+        _ = try attach(to: loop, late, ordinal: 3, after: 5, through: 7, needsReplay: true)
+        slow.take(true)
+        session.outputIsReady()
+        let written = try #require(times.value[7])
+        #expect(written.first < .milliseconds(100) && written.last >= .seconds(2))
+        loop.apply([.publish(try message(8, tag: "Sports")), .head(8)])
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(times.value[8] == nil, "nobody gets it")
+    }
+
+    @Test func `a stream that ends is no longer waited for, and one that never got a message has no time`() throws {
+        let loop = loop(head: 5)
+        let slow = Probe()
+        let session = try attach(to: loop, slow, ordinal: 2, after: 5, through: 5)
+        slow.take(false)
+        loop.apply([.publish(try message(6)), .publish(try message(7)), .head(7)])
+        eventLoop.advanceTime(by: .milliseconds(1))
+        loop.apply([.publish(try message(8)), .head(8)])
+        eventLoop.advanceTime(by: .milliseconds(1))
+        session.outputHasEnded()
+        #expect(times.value.keys.sorted() == [6, 7])
+        // With other streams of the choice, its last write is the last one.
+        _ = try attach(to: loop, after: 8, through: 8)
+        let other = try attach(to: loop, slow, ordinal: 4, after: 8, through: 8)
+        loop.apply([.publish(try message(9)), .head(9)])
+        eventLoop.advanceTime(by: .milliseconds(1))
+        loop.apply([.publish(try message(10)), .head(10)])
+        eventLoop.advanceTime(by: .seconds(3))
+        #expect(times.value[10] == nil)
+        other.outputHasEnded()
+        #expect(try #require(times.value[10]).last < .seconds(1))
+    }
 
     @Test func `of many streams those that are asked for tell how far they are`() throws {
         let loop = loop(head: 5)

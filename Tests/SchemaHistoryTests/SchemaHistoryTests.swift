@@ -69,6 +69,7 @@ struct SchemaHistoryTests {
                 "af2150de 21 the proof of the key that nodes have in common",
                 "9efc6ec1 22 hosts that retries wait for",
                 "62257b40 23 figures over time",
+                "b3df480f 24 times of messages at streams",
             ]
         ),
         History(

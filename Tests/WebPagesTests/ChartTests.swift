@@ -25,6 +25,21 @@ struct ChartTests {
         )
     }
 
+    @Test func `times are drawn by their size, the median below`() {
+        var (fast, slow) = (TimeHistogram(), TimeHistogram())
+        for _ in 1...100 { fast.add(.milliseconds(4)) }
+        for _ in 1...5 { slow.add(.seconds(4)) }
+        let start = Timestamp(milliseconds: 1_899_997_200_000)
+        let chart = Chart("Times", from: start, times: [fast, TimeHistogram(), fast + slow], .page)
+        #expect(chart.summary == "p50 under 5 ms, p99 under 5.0 s" && !chart.isEmpty)
+        #expect(chart.keys.map(\.name) == ["p50", "p99"])
+        #expect(chart.bars.map(\.label) == [
+            "2030-03-17 17:00 UTC: p50 5 ms", "2030-03-17 19:00 UTC: p50 5 ms", "2030-03-17 19:00 UTC: p99 5.0 s",
+        ])
+        #expect(chart.bars.allSatisfy { $0.y >= 0 && $0.y + $0.height <= 101 })
+        #expect(Chart("Times", from: start, times: [TimeHistogram()], .page).isEmpty)
+    }
+
     @Test func `a small value is seen beside a large one, and nothing leaves the picture`() {
         let chart = chart([["a": 1_000_000, "b": 1], ["a": 1]])
         #expect(chart.bars.allSatisfy { $0.height >= 1 && $0.y >= 0 && $0.y + $0.height <= 101 }, "\(chart.bars)")

@@ -25,6 +25,9 @@ package struct HubFigures: Sendable, Equatable, Codable {
     package var written = 0
     /// Number of targets of push services with a final outcome, by outcome.
     package var outcomes: [String: Int] = [:]
+    /// The times from the acceptance of a message to its last delivery, by platform: the write to the last stream that was
+    /// open when it was accepted, or the last answer of the push service.
+    package var times: [String: TimeHistogram] = [:]
     /// Number of registrations by platform, at the end.
     package var registrations: [String: Int] = [:]
     /// Number of open streams, at the end.
@@ -42,6 +45,7 @@ package struct HubFigures: Sendable, Equatable, Codable {
         accepted = try values.decodeIfPresent(Int.self, forKey: .accepted) ?? 0
         written = try values.decodeIfPresent(Int.self, forKey: .written) ?? 0
         outcomes = try values.decodeIfPresent([String: Int].self, forKey: .outcomes) ?? [:]
+        times = try values.decodeIfPresent([String: TimeHistogram].self, forKey: .times) ?? [:]
         registrations = try values.decodeIfPresent([String: Int].self, forKey: .registrations) ?? [:]
         streams = try values.decodeIfPresent(Int.self, forKey: .streams) ?? 0
         logBytes = try values.decodeIfPresent(Int.self, forKey: .logBytes) ?? 0
@@ -49,7 +53,7 @@ package struct HubFigures: Sendable, Equatable, Codable {
     }
 
     /// True if nothing happened.
-    package var isIdle: Bool { accepted == 0 && written == 0 && outcomes.isEmpty }
+    package var isIdle: Bool { accepted == 0 && written == 0 && outcomes.isEmpty && times.isEmpty }
 
     /// Returns the sums of this and a later record, with the state at the end of the later one.
     package func adding(_ later: HubFigures) -> HubFigures {
@@ -57,6 +61,7 @@ package struct HubFigures: Sendable, Equatable, Codable {
         sum.accepted += accepted
         sum.written += written
         sum.outcomes.merge(outcomes, uniquingKeysWith: +)
+        sum.times.merge(times, uniquingKeysWith: +)
         return sum
     }
 }

@@ -31,6 +31,9 @@ package struct MessageReport: Sendable, Equatable, Codable {
     /// Number of targets on each platform by outcome, in the words of the protocol's telemetry; pending targets are not
     /// among them.
     package var outcomes: [String: [String: Int]]?
+    /// The times to its deliveries by platform, as far as the node knows them: a node knows those of its own streams, and
+    /// records them once a minute. Absent in a list.
+    package var times: [String: Times]?
     /// Its title as pages show it, one line; absent if it has none, for a native message, and if ``withheld`` is present.
     package var title: String?
     /// Its text as pages show it; the beginning of it in a list.
@@ -43,6 +46,19 @@ package struct MessageReport: Sendable, Equatable, Codable {
     package var withheld: Withheld?
     /// Present if the request named a device.
     package var device: DeviceReport?
+
+    /// Seconds from the acceptance of a message to its deliveries at the streams that were open then, or to the answers of a
+    /// push service.
+    package struct Times: Sendable, Equatable, Codable {
+        package let first: Double
+        /// Absent while it is being delivered.
+        package let last: Double?
+
+        package init(first: Duration, last: Duration?) {
+            self.first = Double(first.milliseconds) / 1_000
+            self.last = last.map { Double($0.milliseconds) / 1_000 }
+        }
+    }
 
     /// A reason why the content of a message is not shown; readers must accept others.
     package struct Withheld: RawRepresentable, Sendable, Hashable, Codable {

@@ -36,6 +36,7 @@ struct DeliveryLookup: Sendable {
         switch try await find(id) {
         case .sent(let message):
             var report = try await reports([message])[0]
+            report.times = try await times(of: message)
             if let device { report.device = try await DeviceLookup(self, message).report(device) }
             return report
         case .scheduled(let message):
@@ -60,6 +61,22 @@ struct DeliveryLookup: Sendable {
         }
     }
 
+    /// The times to the deliveries of a message; `nil` if none is known.
+    private func times(of message: AcceptedMessage) async throws -> [String: MessageReport.Times]? {
+        let sequence = message.logged.sequence
+        var times: [String: MessageReport.Times] = [:]
+        if let streams = try await hub.store.streamTimes(of: sequence) ?? hub.counters.times.streams(of: sequence) {
+            times[Platform.stream.rawValue] = .init(first: streams.first, last: streams.last)
+        }
+        for delivery in try await hub.store.deliveries(of: sequence) {
+            guard let first = delivery.beganAt else { continue }
+            // The clock may have been set back since.
+            let wait = { (end: Timestamp) in max(.zero, end - message.at) }
+            times[delivery.key.platform.rawValue] = .init(first: wait(first), last: delivery.endedAt.map(wait))
+        }
+        return times.isEmpty ? nil : times
+    }
+
     /// The newest messages, newest first, after as many scheduled ones.
     func newest(_ count: Int) async throws -> [MessageReport] {
         try await scheduled(count).reversed() + (try await sent(count, before: .end))
@@ -72,18 +89,54 @@ struct DeliveryLookup: Sendable {
             .map(\.listed)
     }
 
+    /// The newest messages, each with the reason why a device got it or did not, and without outcomes at others.
+    func explained(to device: String, _ count: Int) async throws -> [MessageReport] {
+        let messages = try await hub.store.newestMessages(
+            hub: hub.record.id,
+            through: hub.status.head,
+            limit: count
+        )
+        return try await hub.lookups.pass {
+            var reports: [MessageReport] = []
+            for message in messages {
+                let record = message.logged.record
+                var report = MessageReport(
+                    id: try record.id,
+                    format: record.format,
+                    acceptedAt: message.at.wholeSecond,
+                    state: .unknown
+                )
+                report.show(record, reserved: hub.configuration.reservedTags)
+                report.device = try await DeviceLookup(self, message).report(device)
+                reports.append(report.listed)
+            }
+            return reports
+        }
+    }
+
     /// The messages that have the story and the version of another one, in the order of the log.
     func sameVersion(as story: SentStory, near place: LogSequence) async throws -> [SentStory] {
         guard let version = story.properties[.version] else { return [story] }
-        let last = min(hub.status.head.rawValue, min(place.rawValue, .max - Self.searchedAfter) + Self.searchedAfter)
+        let found = try await sameStory(as: story, from: place, atMost: Self.searchedAfter).map(\.story)
+            .filter { $0.properties[.version] == version }
+        return found.contains { $0.id == story.id } ? found : [story]
+    }
+
+    /// The messages that have the story of another one, in the order of the log, among `count` before and after it.
+    func sameStory(
+        as story: SentStory,
+        from place: LogSequence,
+        atMost count: Int64 = Self.searchedForVersions
+    ) async throws -> [(story: SentStory, at: Timestamp)] {
+        let last = min(hub.status.head.rawValue, min(place.rawValue, .max - count) + count)
         let messages = try await hub.lookups.pass {
             try await hub.store.newestMessages(
                 hub: hub.record.id,
                 through: LogSequence(rawValue: last),
-                limit: Int(2 * Self.searchedAfter)
+                limit: Int(2 * count)
             )
         }
-        let found = messages.reversed().compactMap { message -> SentStory? in
+        return messages.reversed().compactMap { message -> (story: SentStory, at: Timestamp)? in
             let record = message.logged.record
             guard record.format == .template, let id = try? record.id,
                 case .success(let targets) = Result(catching: { try record.targets })
@@ -91,14 +144,15 @@ struct DeliveryLookup: Sendable {
             var report = MessageReport(id: id, format: record.format, acceptedAt: "", state: .completed)
             report.describe(.none, tags: record.tags, targets)
             report.show(record, reserved: hub.configuration.reservedTags)
-            let other = try? SentStory(report)
-            return other?.story == story.story && other?.properties[.version] == version ? other : nil
+            guard let other = try? SentStory(report), other.story == story.story else { return nil }
+            return (other, message.at)
         }
-        return found.contains { $0.id == story.id } ? found : [story]
     }
 
     /// Number of messages after another one, and before it, among which its version is searched.
     private static let searchedAfter: Int64 = 100
+    /// The same for all versions of its story.
+    static let searchedForVersions: Int64 = 500
 
     /// The waiting messages, the next due first.
     func scheduled(_ count: Int) async throws -> [MessageReport] {

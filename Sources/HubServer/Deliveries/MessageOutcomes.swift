@@ -110,7 +110,7 @@ extension MessageReport {
     /// The report with the beginning of a long text, and without properties, for a list.
     var listed: MessageReport {
         var report = self
-        report.properties = nil
+        (report.properties, report.times) = (nil, nil)
         if let text, text.count > Self.listedText { report.text = "\(text.prefix(Self.listedText - 1))…" }
         return report
     }

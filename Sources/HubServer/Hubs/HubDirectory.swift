@@ -173,7 +173,8 @@ extension HubDirectory {
             now: { hub.configuration.timestamp },
             post: { writer.post($0, to: record.id) },
             requestPage: { [replay] in replay.request($0, of: hub) },
-            noteOversize: { hub.noteOversize($0) }
+            noteOversize: { hub.noteOversize($0) },
+            noteWritten: { hub.counters.times.note($1, of: $0) }
         )
         let loops = eventLoops.enumerated().map { index, eventLoop in
             StreamLoop(

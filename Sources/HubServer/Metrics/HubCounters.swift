@@ -13,6 +13,7 @@ final class HubCounters: Sendable {
     let repeated = Atomic<Int>(0)
     let streams = StreamCounters()
     let push = PushCounters()
+    let times = DeliveryTimes()
 
     func accept(_ counts: RecipientCounts) {
         accepted.add(1)

@@ -82,15 +82,22 @@ extension HubOperations {
     /// - Throws: 400 for a device that is neither an installation's id nor a push handle; 404 for an unknown message.
     func report(on id: MessageID, device: String?) async throws -> MessageReport {
         try need(.manage)
-        if let device {
-            let isName = device.utf8.count <= PushChannel.maximumLength && device.utf8.allSatisfy { $0 > 0x20 }
-            guard !device.isEmpty, isName else {
-                throw ProtocolError.badRequest(
-                    "'device' must be an installation's id or a push handle; neither contains a space."
-                )
-            }
-        }
+        if let device { try Self.check(device: device) }
         return try await lookup.report(id, device: device)
+    }
+
+    /// The newest messages, each with the reason why a device got it or did not.
+    func messages(explainedTo device: String, count: Int) async throws -> [MessageReport] {
+        try need(.manage)
+        try Self.check(device: device)
+        return try await lookup.explained(to: device, min(count, DeliveryLookup.maximumListed))
+    }
+
+    private static func check(device: String) throws(ProtocolError) {
+        let isName = device.utf8.count <= PushChannel.maximumLength && device.utf8.allSatisfy { $0 > 0x20 }
+        guard !device.isEmpty, isName else {
+            throw .badRequest("'device' must be an installation's id or a push handle; neither contains a space.")
+        }
     }
 
     func failures(of id: MessageID, from start: String?, count: Int?) async throws -> FailedTargets {
@@ -110,6 +117,12 @@ extension HubOperations {
     func sameVersion(as story: SentStory, near place: LogSequence) async throws -> [SentStory] {
         try need(.manage)
         return try await lookup.sameVersion(as: story, near: place)
+    }
+
+    /// The messages with the story of a sent one, in the order of the log, among those around its place.
+    func sameStory(as story: SentStory, near place: LogSequence) async throws -> [(story: SentStory, at: Timestamp)] {
+        try need(.manage)
+        return try await lookup.sameStory(as: story, from: place)
     }
 
     /// A list of messages.

@@ -246,6 +246,19 @@ extension LocalHub {
         try await upToDate { try await $0.sameVersion(as: story, near: place) }
     }
 
+    /// The newest messages, each with the reason why a device got it or did not.
+    package func messages(explainedTo device: String, count: Int) async throws(HubError) -> [MessageReport] {
+        try await upToDate { try await $0.messages(explainedTo: device, count: count) }
+    }
+
+    /// The messages of the story of a sent one, with the times of their acceptance, among those around its `place`.
+    package func sameStory(
+        as story: SentStory,
+        near place: LogSequence
+    ) async throws(HubError) -> [(story: SentStory, at: Timestamp)] {
+        try await upToDate { try await $0.sameStory(as: story, near: place) }
+    }
+
     package func scheduledMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
         try await upToDate { try await $0.messages(.scheduled, count: count) }
     }

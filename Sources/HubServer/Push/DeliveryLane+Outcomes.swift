@@ -34,6 +34,9 @@ extension DeliveryLane {
         let at = wallTime
         let key = hub.record.id
         let expiring = Set(batch.progress.keys.filter(expiries.has))
+        let accepted = batch.progress.keys.reduce(into: [DeliveryKey: Timestamp]()) {
+            $0[$1] = courses[$1]?.rendering.acceptedAt
+        }
         do {
             let (counts, done) = try await perform { transaction in
                 var counts: [PushCounters.Outcome: Int] = [:]
@@ -41,14 +44,15 @@ extension DeliveryLane {
                 for (delivery, progress) in batch.progress.sorted(by: { $0.key.sequence < $1.key.sequence }) {
                     let ended = try transaction.record(progress, of: delivery, hub: key, at: at)
                     counts.add(progress, ended: ended, delivery.platform)
-                    if expiring.contains(delivery), try transaction.hasEnded(delivery) { done.append(delivery) }
+                    if ended > 0, try transaction.hasEnded(delivery) { done.append(delivery) }
                 }
                 return ((counts, done), try transaction.apply(batch.handles, hub: key, at: at))
             }
             letGo(batch)
             noteAwaitedHosts(of: batch)
-            expiries.forget(done)
+            expiries.forget(done.filter(expiring.contains))
             hub.counters.push.add(counts)
+            hub.counters.times.note(done.compactMap { key in accepted[key].map { max(.zero, at - $0) } }, at: platform)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
             if !counts.isEmpty || hasRetries || batch.hasReturned { wakeUp.signal() }
         } catch is LeaseLost {

@@ -98,12 +98,13 @@ struct MessageIntake {
         let record = try record(of: incoming, targets)
         let matched = try matched(by: message, targets, transaction, view)
         let sequence = try transaction.appendMessage(record, hub: hub.record.id, at: at, matched: matched.counts)
-        let routed = RoutedMessage(
+        var routed = RoutedMessage(
             sequence: sequence,
             id: incoming.id,
             message,
             installations: targets?.installations
         )
+        routed.acceptedAt = at
         let deliveries = try insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
         return (matched.counts, deliveries.outcomes, [MessageEffect(routed, matched: matched)] + deliveries.effects)
     }

@@ -104,7 +104,8 @@ struct ScheduledMessages {
             deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
         }
         do {
-            let routed = try LoggedMessage(sequence: sequence, record: record).routed
+            var routed = try LoggedMessage(sequence: sequence, record: record).routed
+            routed.acceptedAt = at
             return Release(effect: MessageEffect(routed, matched: matched ?? .nobody), deliveries: deliveries)
         } catch {
             return Release(effect: UnreadableEffect(sequence), failure: error)

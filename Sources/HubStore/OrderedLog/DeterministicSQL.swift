@@ -6,7 +6,7 @@ enum DeterministicSQL {
     /// Tables that each node writes for itself.
     ///
     /// Recorded statements must not name them.
-    static let nodeLocalTables: Set = ["clock", "figure", "generation", "logPlace", "streamProgress"]
+    static let nodeLocalTables: Set = ["clock", "figure", "generation", "logPlace", "streamProgress", "streamTime"]
 
     /// Functions whose results differ from call to call, or from node to node.
     ///

@@ -11,4 +11,13 @@ extension Schema {
             PRIMARY KEY (hubID, span, at)
         ) STRICT, WITHOUT ROWID;
         """
+
+    /// The times from the acceptance of a message to the first and last write to streams of this node, in milliseconds.
+    static let version24 = """
+        CREATE TABLE streamTime (
+            sequence INTEGER PRIMARY KEY,
+            firstAfter INTEGER NOT NULL,
+            lastAfter INTEGER NOT NULL
+        ) STRICT;
+        """
 }

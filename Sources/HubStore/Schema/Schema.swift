@@ -46,6 +46,7 @@ enum Schema {
         add("21 the proof of the key that nodes have in common", version21)
         add("22 hosts that retries wait for", version22)
         add("23 figures over time", version23)
+        add("24 times of messages at streams", version24)
         return migrator
     }
 

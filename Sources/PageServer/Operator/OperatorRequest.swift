@@ -130,11 +130,6 @@ struct OperatorRequest: Sendable {
         OperatorTable.Cell(id, link: "\(root)\(list)/\(PercentEncoding.encode(id))")
     }
 
-    /// The link to the messages, each with the reason why a device got it or did not.
-    func explanation(of device: String) -> OperatorLink {
-        OperatorLink("Which messages it got, and why", href: "\(root)messages?device=\(PercentEncoding.encode(device))")
-    }
-
     /// A parameter of the path.
     func parameter(_ name: String) -> String {
         let raw = base.context.parameters.get(name) ?? ""

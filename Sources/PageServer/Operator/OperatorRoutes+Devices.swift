@@ -9,6 +9,8 @@ import WebPages
 
 extension OperatorRoutes {
     private static let shownDevices = 50
+    /// The number of messages that are explained on a device's page; each is looked up.
+    private static let explainedMessages = 10
     /// The largest number of characters of a template that a page shows.
     private static let shownBody = 1_000
 
@@ -147,7 +149,6 @@ extension OperatorRoutes {
         guard let installation = try await request.hub.installation(id) else {
             throw request.refusal(.notFound, "There is no such device", "The hub has no installation with this id.")
         }
-        let explanation = request.explanation(of: id.text)
         let templates = installation.templates.sorted { $0.key < $1.key }.map {
             name,
             template -> [OperatorTable.Cell] in
@@ -155,18 +156,42 @@ extension OperatorRoutes {
         }
         let table = OperatorTable("Templates", ["Name", "Tags", "Body"], templates, empty: "It has no templates.")
         let sections = [
-            OperatorSection("Installation", facts: words.facts(installation), link: explanation),
+            OperatorSection("Installation", facts: words.facts(installation)),
+            try await lastMessages(of: id.text, request),
             OperatorSection("Templates", table: table),
         ]
         return request.answer(.devices, "Device", sections)
+    }
+
+    /// The newest messages of the hub, each with the reason why a device got it or did not.
+    private static func lastMessages(of device: String, _ request: OperatorRequest) async throws -> OperatorSection {
+        let query = "device=\(PercentEncoding.encode(device))"
+        let rows = try await request.hub.messages(explainedTo: device, count: explainedMessages).map {
+            message -> [OperatorTable.Cell] in
+            [
+                .init(shownTitle(message), link: "\(request.root)messages/\(message.id)?\(query)"),
+                .init(words.time(message.acceptedAt)), .init(message.device?.outcome.rawValue ?? ""),
+                .init(message.device?.explanation.first ?? ""),
+            ]
+        }
+        let table = OperatorTable(
+            "Newest messages",
+            ["Title", "Accepted", "Outcome", "Why"],
+            rows,
+            empty: "The hub has no message."
+        )
+        return OperatorSection(
+            "The newest messages, and why it got them or did not",
+            table: table,
+            link: OperatorLink("All messages", href: "\(request.root)messages?\(query)")
+        )
     }
 
     static func registration(_ request: OperatorRequest) async throws -> Response {
         guard let id = try? RegistrationID(request.parameter("id")) else { throw PageRefusal.notFound }
         let registration = try await request.hub.registration(id)
         let facts = words.facts(registration, bodyLimit: shownBody)
-        let explanation = request.explanation(of: registration.pushChannel.handle)
-        let section = OperatorSection("Registration", facts: facts, link: explanation)
-        return request.answer(.devices, "Registration", [section])
+        let messages = try await lastMessages(of: registration.pushChannel.handle, request)
+        return request.answer(.devices, "Registration", [OperatorSection("Registration", facts: facts), messages])
     }
 }

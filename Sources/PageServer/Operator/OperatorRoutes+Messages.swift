@@ -9,6 +9,8 @@ import WebPages
 extension OperatorRoutes {
     private static let shownMessages = 20
     private static let shownFailures = 100
+    /// The number of pages of failed devices that are searched for an outcome.
+    private static let searchedPages = 20
     private static let shownScheduled = 100
 
     static func messages(_ request: OperatorRequest) async throws -> Response {
@@ -131,20 +133,76 @@ extension OperatorRoutes {
         if let device = report.device {
             page.sections.append(OperatorSection("This device", facts: words.facts(device)))
         }
+        let story = Result { () throws(SentStory.Refusal) in try SentStory(report) }
         page.sections.append(OperatorSection("Outcome", facts: words.facts(report)))
-        page.sections.append(replacing(report, request))
+        page.sections.append(replacing(report, story, request))
+        page.sections.append(try await timeline(report, try? story.get(), request))
+        if let story = try? story.get() {
+            let rendered = try await TemplatePreview(of: story.tags, request.hub).facts(story.properties)
+            if !rendered.isEmpty { page.sections.append(OperatorSection("As apps get it", facts: rendered)) }
+        }
         if report.state != .scheduled, report.state != .canceled {
+            page.sections.append(reasons(report, request))
             page.sections.append(try await failures(of: id, request))
         }
         return request.base.page(page)
     }
 
+    /// What happened to a message, and to its story, in order.
+    private static func timeline(
+        _ report: MessageReport,
+        _ story: SentStory?,
+        _ request: OperatorRequest
+    ) async throws -> OperatorSection {
+        let sentAt = report.dueAt ?? report.acceptedAt
+        var (earlier, later): ([[OperatorTable.Cell]], [[OperatorTable.Cell]]) = ([], [])
+        if let story, let place = report.position {
+            let versions = try await request.hub.sameStory(as: story, near: place)
+            let own = versions.firstIndex { $0.story.id == story.id } ?? 0
+            earlier = versions[..<own].map { row(of: $0.story, at: $0.at, request) }
+            later = versions[own...].dropFirst().map { row(of: $0.story, at: $0.at, request) }
+        }
+        var rows = earlier
+        if let dueAt = report.dueAt {
+            rows.append([.init(words.time(report.acceptedAt)), .init("Scheduled for \(words.time(dueAt))")])
+        }
+        if report.position != nil {
+            rows.append([.init(words.time(sentAt)), .init("Accepted, for \(words.matched(report))")])
+        }
+        for fact in words.times(report) { rows.append([.init(fact.value), .init(fact.name)]) }
+        if let canceledAt = report.canceledAt { rows.append([.init(words.time(canceledAt)), .init("Canceled")]) }
+        rows += later
+        let table = OperatorTable("Timeline", ["Time", "Event"], rows, empty: "It has not been sent yet.")
+        return OperatorSection("Timeline", table: table)
+    }
+
+    private static func row(
+        of version: SentStory,
+        at time: Timestamp,
+        _ request: OperatorRequest
+    ) -> [OperatorTable.Cell] {
+        let text = "\(kind(of: version)) for \(version.tags ?? "everybody"): \(NewsText(version.properties).title)"
+        return [.init(words.time(time)), .init(text, link: "\(request.root)messages/\(version.id)")]
+    }
+
+    /// The part of a story that a message is.
+    private static func kind(of version: SentStory) -> String {
+        switch version.properties[.status].flatMap(MessageStatus.init(rawValue:)) {
+        case .correction: "Correction"
+        case .withdrawn: "Withdrawal"
+        case .update: "Update"
+        case nil: "Message"
+        }
+    }
+
     /// The ways to correct and withdraw a message, or the reason why there is none.
-    private static func replacing(_ report: MessageReport, _ request: OperatorRequest) -> OperatorSection {
-        do throws(SentStory.Refusal) {
-            _ = try SentStory(report)
-        } catch {
-            return OperatorSection("Correct or withdraw", lines: ["It cannot be replaced: it \(error)."])
+    private static func replacing(
+        _ report: MessageReport,
+        _ story: Result<SentStory, SentStory.Refusal>,
+        _ request: OperatorRequest
+    ) -> OperatorSection {
+        if case .failure(let refusal) = story {
+            return OperatorSection("Correct or withdraw", lines: ["It cannot be replaced: it \(refusal)."])
         }
         var section = OperatorSection("Correct or withdraw")
         section.links = [("Correct", "correct"), ("Withdraw", "withdraw")].map { label, name in
@@ -158,10 +216,40 @@ extension OperatorRoutes {
         return id
     }
 
+    /// The number of devices by outcome; each failure links to its devices.
+    private static func reasons(_ report: MessageReport, _ request: OperatorRequest) -> OperatorSection {
+        let pushes = (report.outcomes ?? [:]).filter { $0.key != Platform.stream.rawValue }.sorted { $0.key < $1.key }
+        let rows = pushes.flatMap { platform, counts in
+            counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { outcome, count -> [OperatorTable.Cell] in
+                let isGood = outcome == OutcomeName.success.rawValue
+                let query = "platform=\(PercentEncoding.encode(platform))&outcome=\(PercentEncoding.encode(outcome))"
+                let link = isGood ? nil : "\(request.root)messages/\(report.id)?\(query)"
+                return [.init(platform), .init(outcome, link: link, isBad: !isGood), .init("\(count)")]
+            }
+        }
+        let table = OperatorTable(
+            "Outcomes at push services",
+            ["Platform", "Outcome", "Devices"],
+            rows,
+            empty: "No push service has answered."
+        )
+        return OperatorSection("Outcomes at push services", table: table)
+    }
+
+    /// The failed devices, or those with the outcome that the query names.
+    ///
+    /// It reads a bounded number of devices.
     private static func failures(of id: MessageID, _ request: OperatorRequest) async throws -> OperatorSection {
-        let from = request.query["failures"]
-        let failed = try await request.hub.failures(of: id, from: from, count: shownFailures)
-        let rows = failed.targets.map { target -> [OperatorTable.Cell] in
+        let (platform, outcome) = (request.query["platform"], request.query["outcome"])
+        var (targets, next, pages) = ([FailedTargets.Target](), request.query["failures"], 0)
+        repeat {
+            let page = try await request.hub.failures(of: id, from: next, count: shownFailures)
+            targets += page.targets.filter {
+                (platform == nil || $0.platform.rawValue == platform) && (outcome == nil || $0.outcome == outcome)
+            }
+            (next, pages) = (page.next, pages + 1)
+        } while next != nil && targets.count < shownFailures && pages < searchedPages
+        let rows = targets.map { target -> [OperatorTable.Cell] in
             [
                 .init("\(target.platform)"), name(of: target, request), .init(target.outcome), .init(target.reason),
             ]
@@ -170,13 +258,16 @@ extension OperatorRoutes {
             "Failed devices",
             ["Platform", "Device", "Outcome", "Reason"],
             rows,
-            empty: "No push service has failed."
+            empty: next == nil ? "No push service has failed." : "None of the devices that were searched."
         )
-        let more = failed.next.map { next in
-            let href = "\(request.root)messages/\(id)?failures=\(PercentEncoding.encode(next))"
-            return OperatorLink("More devices", href: href)
+        let more = next.map { next in
+            let parts = [("failures", next), ("platform", platform), ("outcome", outcome)]
+            let query = parts.compactMap { name, value in value.map { "\(name)=\(PercentEncoding.encode($0))" } }
+            return OperatorLink("More devices", href: "\(request.root)messages/\(id)?\(query.joined(separator: "&"))")
         }
-        return OperatorSection("Failed devices on push services", table: table, link: more)
+        let choice = [outcome, platform.map { "at \($0)" }].compactMap(\.self).joined(separator: " ")
+        let title = "Failed devices on push services" + (choice.isEmpty ? "" : ": \(choice)")
+        return OperatorSection(title, table: table, link: more)
     }
 
     private static func name(of target: FailedTargets.Target, _ request: OperatorRequest) -> OperatorTable.Cell {

@@ -53,10 +53,19 @@ extension OperatorRoutes {
         func chart(_ title: String, isSum: Bool, _ values: (HubFigures) -> [String: Int]) -> Chart {
             Chart(title, from: start, hours: hours.map(values), isSum: isSum)
         }
+        func times(_ title: String, _ isOfChart: (String) -> Bool) -> Chart {
+            let times = hours.map { hour in
+                hour.times.filter { isOfChart($0.key) }.values.reduce(TimeHistogram(), +)
+            }
+            return Chart(title, from: start, times: times, words)
+        }
+        let stream = Platform.stream.rawValue
         return [
             chart("Messages accepted", isSum: true) { ["messages": $0.accepted] },
             chart("Written to streams", isSum: true) { ["messages": $0.written] },
+            times("Time to the last open stream") { $0 == stream },
             chart("Outcomes of push services", isSum: true) { $0.outcomes },
+            times("Time to a push service's last answer") { $0 != stream },
             chart("Registrations", isSum: false) { $0.registrations },
             chart("Open streams", isSum: false) { ["streams": $0.streams] },
             chart("Log, in kB", isSum: false) { ["kB": $0.logBytes / 1_000] },

@@ -49,7 +49,6 @@ package struct Chart: Sendable {
     ///   - hours: The values by series, of each hour.
     ///   - isSum: True for events, of which the summary has the sum; false for a state, of which it has the last value.
     package init(_ title: String, from start: Timestamp, hours: [[String: Int]], isSum: Bool) {
-        self.title = title
         var totals: [String: Int] = [:]
         for hour in hours { totals.merge(hour.filter { $0.value > 0 }, uniquingKeysWith: +) }
         let names = totals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
@@ -62,27 +61,58 @@ package struct Chart: Sendable {
         let labels = own + (others.isEmpty ? [] : ["others"])
         let rows = hours.map(values)
         let sums = rows.map { $0.reduce(0, +) }
-        isEmpty = names.isEmpty
         let highest = sums.max() ?? 0
-        summary =
+        let summary =
             isSum
             ? "\(sums.reduce(0, +).grouped) in all, at most \(highest.grouped) in an hour"
             : "\((sums.last ?? 0).grouped) now, at most \(highest.grouped)"
-        let top = max(highest, 1)
-        keys = labels.enumerated().map { Key(series: $0 + 1, name: $1) }
-        hasKeys = labels.count > 1
+        let top = Double(max(highest, 1))
+        self.init(
+            title,
+            summary: summary,
+            from: start,
+            keys: labels,
+            hours: rows.map { $0.map { Double(max(0, $0)) / top } },
+            labels: rows.map { $0.map { "\($0)" } },
+            isEmpty: names.isEmpty
+        )
+    }
+
+    /// Draws bars.
+    ///
+    /// - Parameters:
+    ///   - title: What is drawn.
+    ///   - summary: One line about all values.
+    ///   - start: The beginning of the first hour.
+    ///   - keys: The names of the series.
+    ///   - hours: The heights of each hour's bars, one above the other, as parts of the drawing's height.
+    ///   - labels: The values of each hour as text.
+    ///   - isEmpty: True if there is nothing to draw.
+    init(
+        _ title: String,
+        summary: String,
+        from start: Timestamp,
+        keys: [String],
+        hours: [[Double]],
+        labels: [[String]],
+        isEmpty: Bool
+    ) {
+        (self.title, self.summary, self.isEmpty) = (title, summary, isEmpty)
+        self.keys = keys.enumerated().map { Key(series: $0 + 1, name: $1) }
+        hasKeys = keys.count > 1
         var (bars, days): ([Bar], [Day]) = ([], [])
         var cells: [[OperatorTable.Cell]] = []
-        for (index, row) in rows.enumerated() {
+        for (index, row) in hours.enumerated() {
             let at = Timestamp(milliseconds: start.milliseconds + Int64(index) * 3_600_000)
             let time = at.wholeSecond
-            let (left, right) = (index * Self.width / rows.count, (index + 1) * Self.width / rows.count)
+            let (left, right) = (index * Self.width / hours.count, (index + 1) * Self.width / hours.count)
             if time.dropFirst(11).hasPrefix("00") { days.append(Day(x: left, label: String(time.prefix(10)))) }
             let hour = "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
-            var sum = 0
+            var sum = 0.0
             for (series, value) in row.enumerated() where value > 0 {
-                let (low, high) = (sum * Self.height / top, (sum + value) * Self.height / top)
+                let low = Int(sum * Double(Self.height))
                 sum += value
+                let high = Int((sum * Double(Self.height)).rounded())
                 // A small number is still seen.
                 let height = max(high - low, 1)
                 bars.append(
@@ -92,14 +122,14 @@ package struct Chart: Sendable {
                         width: max(right - left - 1, 1),
                         height: height,
                         series: series + 1,
-                        label: "\(hour): \(labels.count > 1 ? "\(labels[series]) " : "")\(value)"
+                        label: "\(hour): \(keys.count > 1 ? "\(keys[series]) " : "")\(labels[index][series])"
                     )
                 )
             }
-            if sum > 0 { cells.append([.init(hour)] + row.map { .init("\($0)") }) }
+            if sum > 0 { cells.append([.init(hour)] + labels[index].map { .init($0) }) }
         }
         (self.bars, self.days) = (bars, days)
-        table = OperatorTable(title, ["Hour"] + labels, cells.reversed(), empty: "Nothing yet.")
+        table = OperatorTable(title, ["Hour"] + keys, cells.reversed(), empty: "Nothing yet.")
     }
 }
 

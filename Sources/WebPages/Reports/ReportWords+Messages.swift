@@ -68,6 +68,18 @@ extension ReportWords {
             + outcome.compactMap(\.self) + pushes(message)
     }
 
+    /// The times to the deliveries of a message.
+    package func times(_ message: MessageReport) -> [ReportFact] {
+        .init(message.times, { name in
+            name == Platform.stream.rawValue ? "Written to streams" : "Answered by \(name)"
+        }, { _, times in
+            let last = times.last.map { $0 == times.first ? "" : ", the last after \(span($0))" }
+            return "after \(span(times.first))" + (last ?? ", not all yet")
+        })
+    }
+
+    private func span(_ seconds: Double) -> String { span(milliseconds: Int(min(max(0, seconds), 1e9) * 1_000)) }
+
     // MARK: - One device
 
     /// The reasons why a device got a message or did not.

@@ -45,6 +45,17 @@ package struct ReportWords: Sendable {
         return handle.contains("://") ? "…\(handle.suffix(Self.shownHandle))" : "\(handle.prefix(Self.shownHandle))…"
     }
 
+    /// A length of time in milliseconds, such as "12 ms", "4.2 s" or "3 min".
+    package func span(milliseconds: Int) -> String {
+        switch milliseconds {
+        case ..<1_000: return "\(milliseconds) ms"
+        case ..<10_000: return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s"
+        case ..<120_000: return "\(milliseconds / 1_000) s"
+        case ..<7_200_000: return "\(milliseconds / 60_000) min"
+        default: return "\(milliseconds / 3_600_000) h"
+        }
+    }
+
     func bytes(_ count: Int64) -> String { count < 1 << 20 ? "\(count >> 10) KiB" : "\(count >> 20) MiB" }
 
     // MARK: - Devices

@@ -19,7 +19,7 @@ enum MessageText {
 
     /// Returns all facts about a message, and about the device that was asked about.
     static func facts(_ message: MessageReport) -> [ReportFact] {
-        words.facts(message) + (message.device.map(words.facts) ?? [])
+        words.facts(message) + words.times(message) + (message.device.map(words.facts) ?? [])
     }
 
     /// Returns a device that did not get a message, as one row.

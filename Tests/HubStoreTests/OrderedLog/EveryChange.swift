@@ -50,6 +50,7 @@ struct EveryChange {
     private func messages(_ hub: HubKey) async throws {
         try await store.change { transaction in
             try transaction.add(HubFigures(), hub: hub, at: 1)
+            try transaction.add([1_000_000: StreamTimes(first: .milliseconds(1), last: .milliseconds(2))])
             try transaction.dropFigures(at: 1)
         }
         // They share a commit, in which one fails.

@@ -177,6 +177,34 @@ struct OperatorPageTests {
         }
     }
 
+    @Test func `a message shows its corrections, and a device why it got its messages`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            try await hub.client.put(try Self.phone("phone-1"))
+            func send(_ title: String, _ more: [MessageProperty: String]) async throws -> MessageID {
+                let own: [MessageProperty: String] = [.title: title, .messageParam: title, .story: "s1"]
+                let body = MessageProperties(own.merging(more) { $1 }).encoded()
+                let id = try await hub.client.send(body, tags: "World", idempotencyKey: nil)
+                return try #require(id)
+            }
+            let first = try await send("<u>Storm", [.version: "1"])
+            let second = try await send("Calm", [.version: "2", .status: "correction"])
+            let page = try await browser.get("messages/\(first)")
+            #expect(page.status == 200 && page.body.contains("Accepted, for 1 apns"))
+            #expect(page.body.contains("messages/\(second)\"><bdi>Correction for World: Calm</bdi>"))
+            #expect(page.body.contains("As apps get it") && page.body.contains("&lt;u&gt;Storm") && !page.body.contains("<u>"))
+            let later = try await browser.get("messages/\(second)")
+            #expect(later.body.contains("messages/\(first)\"><bdi>Message for World: &lt;u&gt;Storm</bdi>"))
+            let device = try await browser.get("devices/phone-1")
+            #expect(device.body.contains("messages/\(first)?device=phone-1") && device.body.contains("notDelivered"))
+            // There is no credential, so that each target has a final outcome.
+            let reason = "messages/\(first)?platform=apple&amp;outcome="
+            #expect(page.body.contains("Outcomes at push services"), "\(reason)")
+            let none = try await browser.get("messages/\(first)?platform=apns&outcome=WrongToken")
+            #expect(none.status == 200 && none.body.contains("Failed devices on push services: WrongToken at apns"))
+        }
+    }
+
     @Test func `publishers show their failed feeds first`() async throws {
         try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
