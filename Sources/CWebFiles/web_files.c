@@ -50,6 +50,9 @@ BYTES(notify_mustache)
 BYTES(operator_enter_mustache)
 #embed "files/operator-enter.mustache"
 };
+BYTES(operator_fields_mustache)
+#embed "files/operator-fields.mustache"
+};
 BYTES(operator_nav_mustache)
 #embed "files/operator-nav.mustache"
 };
@@ -108,6 +111,7 @@ static const struct web_file files[] = {
     FILE("notify.js", notify_js),
     FILE("notify.mustache", notify_mustache),
     FILE("operator-enter.mustache", operator_enter_mustache),
+    FILE("operator-fields.mustache", operator_fields_mustache),
     FILE("operator-nav.mustache", operator_nav_mustache),
     FILE("operator-send.mustache", operator_send_mustache),
     FILE("operator.js", operator_js),

@@ -1,3 +1,4 @@
+package import OutboundHTTP
 import Settings
 
 /// The options of one pass, from the command line and the settings.
@@ -15,6 +16,11 @@ package struct PublishOptions: Sendable {
     package var trappedFeed: Int64?
     /// The name under which the categories are announced to the hub.
     package var publisher = PublisherSettings.publisher.fallback
+
+    /// The addresses that feeds may have which operators add at the hub; only tests change it.
+    package var addedFeeds = AddressPolicy.publicOnly
+    /// The folder of the feed lists, if operators may change them at the hub; `nil` if they may not.
+    package var editableLists: String?
 
     package init() {}
 }

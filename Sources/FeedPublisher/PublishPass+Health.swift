@@ -36,9 +36,13 @@ extension PublishPass {
         let age = last.map { now.timeIntervalSince($0.at) }.flatMap { $0 >= 0 ? $0 : nil } ?? .infinity
         if last?.state == HealthNote.absent, age < Self.absenceInterval { return }
         // Without a poll or a message nothing has changed, and reading all feeds costs time.
-        let isIdle = schedule == .pass && report.polled == 0 && report.sent == 0 && report.refused == 0
+        let handled = try handledRequests(hub)
+        let isIdle =
+            schedule == .pass && report.polled == 0 && report.sent == 0 && report.refused == 0 && handled.isEmpty
         guard age >= Self.reportInterval || !isIdle else { return }
-        let health = try health(after: report, schedule, now)
+        var health = try health(after: report, schedule, now)
+        health.handled = handled.isEmpty ? nil : handled
+        health.fit()
         let digest = Self.digest(of: health)
         let entries = Self.digest(of: health.feeds.map(\.entries))
         let hasNewEntries = last?.entries != entries && age >= Self.entryInterval
@@ -78,7 +82,9 @@ extension PublishPass {
         if outbox > 0 {
             health.outboxOldest = try store.pending().map(\.isDue).min().map(ISODateTime.formatSeconds)
         }
-        health.fit()
+        health.passHours = try store.passHours(at: now)
+        health.actions = PublisherRequest.Action.allCases.filter { !$0.isEdit || options.editableLists != nil }
+            .map(\.rawValue)
         return health
     }
 
@@ -94,6 +100,11 @@ extension PublishPass {
         feed.nextPoll = health.nextDue.map(ISODateTime.formatSeconds)
         feed.failingSince = health.failingSince.map(ISODateTime.formatSeconds)
         feed.error = health.problem.map(ReportText.line)
+        feed.newestEntry = health.newestEntry.flatMap { ReportText.time($0) }
+        if let polledAt = health.polledAt {
+            feed.lastPoll = ISODateTime.formatSeconds(polledAt)
+            feed.passes = health.passes.text
+        }
         return feed
     }
 
@@ -104,10 +115,11 @@ extension PublishPass {
         var report = report
         report.lastPass = ""
         report.outbox = min(report.outbox, 1)
-        report.outboxOldest = nil
+        (report.outboxOldest, report.passHours) = (nil, nil)
         for index in report.feeds.indices {
             report.feeds[index].lastSuccess = nil
             report.feeds[index].nextPoll = nil
+            (report.feeds[index].lastPoll, report.feeds[index].passes) = (nil, nil)
             report.feeds[index].entries = nil
         }
         return Self.digest(of: report as any Encodable)
@@ -149,6 +161,9 @@ extension PublisherReport {
     fileprivate mutating func fit() {
         let all = feeds.count
         if all > Self.maximumFeeds { dropFeeds(to: Self.maximumFeeds) }
+        if (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
+            for index in feeds.indices { (feeds[index].passes, feeds[index].lastPoll) = (nil, nil) }
+        }
         if (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
             for index in feeds.indices { feeds[index].entries = nil }
         }

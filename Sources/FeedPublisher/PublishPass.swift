@@ -145,6 +145,7 @@ package struct PublishPass: Sendable {
                 guard isWhole || !(judgement.isReset || judgement.isForeign) else { return nil }
                 judged.append(Judged(place: place, judge: judge, earlier: earlier, judgement: judgement))
             }
+            if let after { try store.countPoll(of: after) }
             // The record of the fetches, unless a list records its entries in it, too.
             if let after, !turn.judges.contains(where: { $0.feed == after.id }) { try store.save(after) }
             for index in judged.indices { try record(&judged[index], feed, turn, as: after, in: store) }
@@ -256,6 +257,7 @@ package struct PublishPass: Sendable {
         try store.transaction { store in
             if let hostWait = outcome.hostWait { try store.save(hostWait, now: environment.now()) }
             try store.save(outcome.record)
+            if outcome.isPolled { try store.countPoll(of: outcome.record) }
             if endsReading { try store.endReading(outcome.record.id) }
         }
         if let failure = outcome.failure {

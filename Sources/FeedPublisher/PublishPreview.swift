@@ -39,12 +39,14 @@ package enum NotAsked: Sendable, Equatable {
     case hostQuiet(until: Date)
     /// It reported that it is gone permanently.
     case gone(since: Date)
+    /// An operator has paused it.
+    case paused(since: Date)
 
     /// The time from which it can be polled.
     var until: Date? {
         switch self {
         case .notDue(let date), .hostQuiet(let date): date
-        case .gone: nil
+        case .gone, .paused: nil
         }
     }
 }

@@ -25,5 +25,23 @@ extension HubClient {
         try await read(HubCall("GET", path(name)), as: "the publisher's report")
     }
 
+    package func requests(
+        to publisher: String,
+        timeout: Duration
+    ) async throws(HubError) -> [PublisherRequest] {
+        var call = HubCall("GET", "\(path(publisher))/requests")
+        call.timeout = timeout
+        let list: PublisherRequests =
+            try await read(call, as: "the requests to the publisher", orUnsupported: HubCall.absentPlainRoute)
+        return list.requests
+    }
+
+    package func ask(_ publisher: String, _ request: PublisherRequest) async throws(HubError) -> PublisherRequest {
+        try await read(
+            try HubCall("POST", "\(path(publisher))/requests", json: request),
+            as: "the request to the publisher"
+        )
+    }
+
     private func path(_ publisher: String) -> String { "/publishers/\(HubCall.segment(publisher))" }
 }

@@ -253,6 +253,8 @@ enum HubPurge {
         Step(table: "idempotencyKey", key: "key"),
         Step(table: "category", key: "publisher, position"),
         Step(table: "publisherReport", key: "publisher"),
+        // SQLite 3.40 finds no row by a list of values with a rowid among them.
+        Step(table: "publisherRequest", key: "requestID", order: "publisher, requestID"),
         Step(table: "alarmState", key: "hubID"),
         Step(table: "accessRule", key: "name"),
         Step(table: "job", key: "jobID"),

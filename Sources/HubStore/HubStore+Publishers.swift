@@ -28,6 +28,32 @@ extension Transaction {
             PublisherQuery.put,
             [hub, publisher, at, try JSONEncoder.plain.text(summary), try JSONEncoder.plain.text(report)]
         )
+        for handled in report.handled ?? [] {
+            try execute(PublisherQuery.setOutcome, [handled.outcome, handled.number, hub, publisher])
+        }
+    }
+
+    /// Stores what an operator asks of a publisher, and deletes older requests beyond ``PublisherRequest/maximumCount`` and
+    /// those that have expired as reports do.
+    ///
+    /// - Returns: The request with its number.
+    package func add(
+        _ request: PublisherRequest,
+        publisher: String,
+        hub: HubKey,
+        at: Timestamp
+    ) throws -> PublisherRequest {
+        try execute(
+            PublisherQuery.putRequest,
+            [hub, publisher, at, request.action, request.url, request.category]
+        )
+        var added = request
+        (added.number, added.askedAt) = (db.lastInsertedRowID, at.wholeSecond)
+        try execute(
+            PublisherQuery.dropRequests,
+            [hub, publisher, at - PublisherReport.lifetime, PublisherRequest.maximumCount - 1]
+        )
+        return added
     }
 }
 
@@ -45,6 +71,20 @@ extension HubStore {
     /// The publishers that have reported to a hub since a time, by name.
     package func publishers(hub: HubKey, since: Timestamp) async throws -> [PublisherSummary] {
         try await rows(PublisherQuery.ofHub, [hub, since]) { PublisherSummary(stored: $0[0]) }.compactMap(\.self)
+    }
+
+    /// What operators have asked of a publisher since a time, oldest first.
+    package func requests(hub: HubKey, publisher: String, since: Timestamp) async throws -> [PublisherRequest] {
+        try await rows(PublisherQuery.requests, [hub, publisher, since]) { row in
+            PublisherRequest(
+                number: row["requestID"],
+                askedAt: (row["askedAt"] as Timestamp).wholeSecond,
+                action: row["action"],
+                url: row["url"],
+                category: row["category"],
+                outcome: row["outcome"]
+            )
+        }
     }
 
     /// The last report of a publisher; `nil` if the publisher has not reported since a time.
@@ -70,6 +110,22 @@ enum PublisherQuery {
         """
     static let ofHub = """
         SELECT summary FROM publisherReport WHERE hubID = ? AND receivedAt >= ? ORDER BY publisher
+        """
+    static let putRequest = """
+        INSERT INTO publisherRequest (hubID, publisher, askedAt, action, url, category) VALUES (?, ?, ?, ?, ?, ?)
+        """
+    static let setOutcome = """
+        UPDATE publisherRequest SET outcome = ?
+        WHERE requestID = ? AND hubID = ? AND publisher = ? AND outcome IS NULL
+        """
+    static let dropRequests = """
+        DELETE FROM publisherRequest WHERE hubID = ?1 AND publisher = ?2 AND (askedAt < ?3 OR requestID < (
+            SELECT requestID FROM publisherRequest WHERE hubID = ?1 AND publisher = ?2
+            ORDER BY requestID DESC LIMIT 1 OFFSET ?4))
+        """
+    static let requests = """
+        SELECT requestID, askedAt, action, url, category, outcome FROM publisherRequest
+        WHERE hubID = ? AND publisher = ? AND askedAt >= ? ORDER BY requestID
         """
     static let one = """
         SELECT receivedAt, report FROM publisherReport WHERE hubID = ? AND publisher = ? AND receivedAt >= ?

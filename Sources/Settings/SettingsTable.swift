@@ -192,6 +192,8 @@ package enum PublisherSettings {
         .summary(
             "The address at which 'publish --watch' listens for hubs, behind a TLS proxy at the callback address; port 0 picks a free one."
         )
+    package static let listEdits = Setting(.publisher, "list-edits", .flag, false)
+        .summary("Operators at the hub may add feeds to the feed lists, and remove them, on the hub's pages.")
     package static let state = OpenSetting(.publisher, "state", .path)
         .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher.")
     package static let logLevel =
@@ -202,7 +204,7 @@ package enum PublisherSettings {
         [feeds.entry] + connection.entries
         + [
             publisher.entry, cap.entry, announceWithin.entry, contact.entry, metricsFile.entry,
-            callback.entry, listen.entry, state.entry, logLevel.entry,
+            callback.entry, listen.entry, listEdits.entry, state.entry, logLevel.entry,
         ]
 }
 

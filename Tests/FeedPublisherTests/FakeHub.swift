@@ -26,6 +26,9 @@ final class FakeHub: Sendable {
         var categories: [[String]] = []
         var reports: [PublisherReport] = []
         var reportAttempts = 0
+        /// What operators ask of the publisher; `nil` for a hub without this route.
+        var requests: [PublisherRequest]? = []
+        var requestReads = 0
         /// With which reports are answered; 0 hangs up.
         var reportStatus = 200
         var answer: @Sendable (Message) -> Int = { _ in 201 }
@@ -73,6 +76,22 @@ final class FakeHub: Sendable {
     /// The same, whatever became of it.
     var reportAttempts: Int { shared.state.withLock { $0.reportAttempts } }
 
+    /// The number of times that requests of operators were asked for.
+    var requestReads: Int { shared.state.withLock { $0.requestReads } }
+
+    /// What the publisher has reported about requests, `nil` for those that wait.
+    var outcomes: [String?] { shared.state.withLock { $0.requests?.map(\.outcome) ?? [] } }
+
+    func ask(_ action: PublisherRequest.Action, _ url: String, category: String? = nil) {
+        shared.state.withLock { state in
+            var request = PublisherRequest(action, url: url, category: category)
+            request.number = Int64(state.requests?.count ?? 0) + 1
+            state.requests?.append(request)
+        }
+    }
+
+    func dropRequests() { shared.state.withLock { $0.requests = nil } }
+
     func answerReports(_ status: Int) { shared.state.withLock { $0.reportStatus = status } }
 
     /// The status with which messages are answered; 0 hangs up.
@@ -118,8 +137,20 @@ final class FakeHub: Sendable {
             guard state.reportStatus == 200 else {
                 return state.reportStatus == 0 ? .hangUp : .status(state.reportStatus)
             }
-            if let report = try? PublisherReport(json: request.body) { state.reports.append(report) }
+            if let report = try? PublisherReport(json: request.body) {
+                state.reports.append(report)
+                for handled in report.handled ?? [] {
+                    let place = state.requests?.firstIndex { $0.number == handled.number && $0.outcome == nil }
+                    if let place { state.requests?[place].outcome = handled.outcome }
+                }
+            }
             return .status(200)
+        case ("GET", "/news/publishers/newswire/requests"):
+            state.requestReads += 1
+            guard let requests = state.requests,
+                let body = try? JSONEncoder.sorted.text(PublisherRequests(requests: requests))
+            else { return .status(404) }
+            return .status(200, headers: [("Content-Type", "application/json")], body: body)
         case ("POST", "/news/recipients") where state.hasOwnRoutes:
             return .status(
                 200,

@@ -119,6 +119,54 @@ struct PublisherTests {
         }
     }
 
+    private func requests(_ hub: TestHub, _ publisher: String) async throws -> [PublisherRequest] {
+        let reply = try await hub.send("GET", "publishers/\(publisher)/requests", as: hub.full)
+        return try JSONDecoder().decode(PublisherRequests.self, from: Data(reply.body.utf8)).requests
+    }
+
+    private func ask(_ hub: TestHub, _ publisher: String, _ body: String) async throws -> Reply {
+        try await hub.send("POST", "publishers/\(publisher)/requests", as: hub.full, body)
+    }
+
+    @Test func `what operators ask waits for the publisher, and has its answer`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { hub in
+            try await put(hub, "desk", try Self.report(), expecting: 200)
+            let reply = try await ask(hub, "desk", #"{"action":"pause","url":"https://a.example/"}"#)
+            #expect(reply.status == 201)
+            let asked = try JSONDecoder().decode(PublisherRequest.self, from: Data(reply.body.utf8))
+            let number = try #require(asked.number)
+            #expect(asked.askedAt == "2030-03-17T17:46:40Z" && asked.outcome == nil)
+            #expect(try await ask(hub, "none", #"{"action":"pause","url":"u"}"#).status == 404)
+            for body in [
+                "", "[]", #"{"action":"erase","url":"u"}"#, #"{"action":"poll","url":""}"#,
+                #"{"action":"poll","url":"a\nb"}"#, #"{"action":"add","url":"u"}"#,
+                #"{"action":"poll","url":"\#(String(repeating: "x", count: 2_001))"}"#,
+            ] {
+                #expect(try await ask(hub, "desk", body).status == 400, "\(body.prefix(60))")
+            }
+            let long = #"{"action":"poll","url":"u","x":"\#(String(repeating: "x", count: 9_000))"}"#
+            #expect(try await ask(hub, "desk", long).status == 413)
+            // Another publisher cannot answer it, and an answer stays as it is.
+            for (publisher, outcome) in [("other", "mine"), ("desk", "paused"), ("desk", "no")] {
+                let report = try Self.report { $0.handled = [.init(number: number, outcome: outcome)] }
+                try await put(hub, publisher, report, expecting: 200)
+            }
+            #expect(try await requests(hub, "desk").map(\.outcome) == ["paused"])
+        }
+        try await TestHub.run(scratch) { hub in
+            #expect(try await requests(hub, "desk").map(\.outcome) == ["paused"])
+            for number in 1...PublisherRequest.maximumCount {
+                #expect(try await ask(hub, "desk", #"{"action":"poll","url":"u\#(number)"}"#).status == 201)
+            }
+            let kept = try await requests(hub, "desk")
+            #expect(kept.count == PublisherRequest.maximumCount && kept.first?.url == "u1")
+            #expect(try await requests(hub, "other").isEmpty)
+            hub.clock.advance(by: 7 * 86_400 + 1)
+            #expect(try await requests(hub, "desk").isEmpty)
+        }
+    }
+
     @Test func `a report is forgotten after seven days`() async throws {
         let body = try Self.report()
         try await TestHub.run(try Scratch()) { hub in
@@ -165,6 +213,16 @@ struct PublisherTests {
                 try Self.report { $0.omittedFeeds = -1 }, try Self.report { $0.omittedFeeds = .max },
                 try Self.report { $0.outbox = .max }, try Self.report { $0.exitCode = .min },
                 try Self.report { $0.feeds[0].entries?[0].judgedAt = "today" },
+                try Self.report { $0.feeds[0].lastPoll = "now" }, try Self.report { $0.feeds[0].passes = "r1\n" },
+                try Self.report { $0.passHours = PassHours(start: "now") },
+                try Self.report { report in
+                    report.passHours = PassHours(start: "2030-03-16T00:00:00Z")
+                    report.passHours?.failed = [1]
+                },
+                try Self.report { report in
+                    report.handled = (0...Int64(PublisherRequest.maximumCount)).map { .init(number: $0, outcome: "x") }
+                },
+                try Self.report { $0.handled = [.init(number: 1, outcome: "a\u{1B}b")] },
                 try Self.report { $0.feeds[0].entries?[0].message = "a\u{0}b" },
                 try Self.report { report in
                     let entry = PublisherReport.Entry(title: "a", state: "sent", reason: "sent")

@@ -196,6 +196,9 @@ struct HubsTests {
                 try transaction.cancel(due, hub: hub, at: 2)
             }
             try transaction.setCategories(["x", "y", "z"], publisher: "p", hub: hub)
+            for _ in 1...3 {
+                _ = try transaction.add(PublisherRequest(.poll, url: "u"), publisher: "p", hub: hub, at: 1)
+            }
             try transaction.setAlarmState("{}", hub: hub)
             try transaction.note(StreamProgress(ordinal: first.stored.ordinal, written: 1))
         }

@@ -70,6 +70,7 @@ struct SchemaHistoryTests {
                 "9efc6ec1 22 hosts that retries wait for",
                 "62257b40 23 figures over time",
                 "b3df480f 24 times of messages at streams",
+                "72917771 25 requests to publishers",
             ]
         ),
         History(
@@ -116,6 +117,7 @@ struct SchemaHistoryTests {
                 "cbd35bee 11 reasons of waits, age of validators, ends of outages",
                 "f461867e 12 pages of feeds",
                 "ce002247 13 entries of pages, texts of stories, held entries",
+                "5577acf4 14 polls and pauses of feeds",
             ]
         ),
         History(

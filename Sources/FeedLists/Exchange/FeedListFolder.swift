@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import HostSystem
+internal import HubProtocol
 
 /// The feed lists of a directory with their texts, for export and import.
 package struct FeedListFolder: Sendable {
@@ -68,6 +69,24 @@ extension FeedListFolder {
             files.append(HostFile.Content(path: path, text: text.text, permissions: permissions))
         }
         try HostFile.replace(files)
+    }
+
+    /// Removes a feed from the list of a category.
+    ///
+    /// - Returns: False if the list does not have the feed.
+    /// - Throws: ``FeedListShapeError``, and the errors of ``with(_:)`` and ``write(_:)``.
+    package func remove(from category: String, _ isChosen: (FeedAddress) -> Bool) throws -> Bool {
+        guard let place = lists.lists.firstIndex(where: { $0.category.text == category }) else { return false }
+        let feeds = lists.lists[place].feeds
+        let chosen = feeds.indices.filter { isChosen(feeds[$0].address) }
+        guard let index = chosen.first else { return false }
+        guard chosen.count == 1 else {
+            throw FeedListsError(texts[place].file, "has several feeds with this address; edit the list by hand")
+        }
+        let changed = try texts[place].removing(index)
+        _ = try with([changed])
+        try write([changed])
+        return true
     }
 
     private static let permissions: UInt32 = 0o644

@@ -51,6 +51,33 @@ extension FeedListText {
         return outcome
     }
 
+    /// The text without one of its feeds, and otherwise unchanged; comments between two feeds stay.
+    ///
+    /// - Throws: ``FeedListShapeError`` when the lines of the feed are not certain because of the list's style.
+    func removing(_ index: Int) throws(FeedListShapeError) -> FeedListText {
+        var left = feeds
+        guard left.indices.contains(index), let place = place() else { throw FeedListShapeError(file: file, lines: []) }
+        left.remove(at: index)
+        var lines = place.before
+        let starts = (try? YAMLText.root(of: text))?.mapping?["feeds"]?.sequence?.compactMap { $0.mark?.line } ?? []
+        guard starts.count == left.count + 1, lines.indices.contains(starts[index] - 1) else {
+            throw FeedListShapeError(file: file, lines: [])
+        }
+        let start = starts[index] - 1
+        let next = starts.indices.contains(index + 1) ? starts[index + 1] - 1 : lines.count
+        let end = lines[start..<next].lastIndex { line in
+            let text = line.drop(while: \.isWhitespace)
+            return !text.isEmpty && !text.hasPrefix("#")
+        }
+        lines.removeSubrange(start...(end ?? start))
+        if left.isEmpty, let key = lines.lastIndex(where: { $0.hasPrefix("feeds") }) {
+            lines[key] = "feeds: []" + (lines[key].hasSuffix("\r") ? "\r" : "")
+        }
+        let outcome = FeedListText(file: file, text: (lines + place.after).map { $0 + "\n" }.joined())
+        guard outcome.holds(left, and: members) else { throw FeedListShapeError(file: file, lines: []) }
+        return outcome
+    }
+
     private func holds(_ wanted: [[ListMember]], and old: [ListMember]?) -> Bool {
         let others = { (members: [ListMember]?) in (members ?? []).filter { $0.name != "feeds" } }
         return feeds == wanted && others(members) == others(old) && members?.count == old?.count
@@ -106,6 +133,6 @@ package struct FeedListShapeError: Error, Sendable, CustomStringConvertible {
     package let lines: [String]
 
     package var description: String {
-        "cannot add to '\(file)': its 'feeds' are not a list with each feed on its own lines"
+        "cannot change '\(file)': its 'feeds' are not a list with each feed on its own lines"
     }
 }

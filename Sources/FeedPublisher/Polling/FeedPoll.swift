@@ -130,6 +130,7 @@ struct FeedPoll: Sendable {
         outcome.record.failingSince = nil
         outcome.record.retired = nil
         outcome.record.lastSuccess = now
+        outcome.record.note(outcome.isUnchanged ? .unchanged : .read, at: now)
         outcome.record.due = PollSchedule(source, pace: outcome.record.pace)
             .afterSuccess(answer.pause, from: start, answered: now, random: environment.random())
         if let line = follow(answer.movedTo, &outcome.record, file: list.file) { outcome.lines.append(line) }
@@ -139,6 +140,7 @@ struct FeedPoll: Sendable {
     func failed(_ before: FeedRecord, _ failure: FetchFailure) -> Outcome {
         let now = environment.now()
         var record = before
+        record.note(.failed, at: now)
         record.failures += 1
         record.recoveredAt = nil
         record.failingSince = before.failingSince ?? now

@@ -243,6 +243,10 @@ extension PublishPass {
             let judges = try store.judges(of: feed, record, in: records)
             var hosts = record.hosts(source)
             var isRelease = false
+            if let since = record.pausedAt {
+                preview?.add(feed, record, state: .notAsked(.paused(since: since)))
+                continue
+            }
             if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
                 let held = judges.compactMap { $0.record(record, in: records).heldUntil }.min()
                 next = [next, reason.until, held.flatMap { $0 > now ? $0 : nil }].compactMap(\.self).min()

@@ -1,6 +1,7 @@
 internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
+internal import HubProtocol
 
 /// The stored state of one feed.
 ///
@@ -58,6 +59,18 @@ struct FeedRecord: Sendable, Equatable {
     /// ``DocumentHead/text`` of a document of another site, if the last poll brought one.
     var foreignHead: String?
     var format: String?
+    /// Its last polls, of which the last one was at ``polledAt``.
+    var passes = FeedPasses()
+    var polledAt: Date?
+    /// The time when an operator has paused it; ``PublisherStore/pause(_:since:)`` changes it.
+    var pausedAt: Date?
+
+    /// Adds a poll.
+    mutating func note(_ outcome: FeedPasses.Outcome, at now: Date) {
+        let minutes = polledAt.map { Int(max(0, min(now.timeIntervalSince($0), 1e7)) / 60) } ?? 0
+        passes.append(outcome, minutes: minutes)
+        polledAt = now
+    }
 
     /// Makes the next request ask for the whole document.
     mutating func forgetDocument() {

@@ -95,6 +95,43 @@ extension PublisherStore {
         }
     }
 
+    /// Makes a feed due now, also one that is gone or failing.
+    func pollNow(_ feed: Int64) throws {
+        try transaction { try $0.run("UPDATE feed SET due = NULL, wait = NULL, retired = NULL WHERE id = ?", [feed]) }
+    }
+
+    /// Pauses a feed, or resumes it with `nil`; a poll in progress does not change that.
+    func pause(_ feed: Int64, since time: Date?) throws {
+        try transaction { store in
+            try store.run(
+                "UPDATE feed SET pausedAt = \(time == nil ? "?" : "ifnull(pausedAt, ?)") WHERE id = ?",
+                [time?.timestamp, feed]
+            )
+        }
+    }
+
+    /// Returns the numbers of polls in the hours until now; `nil` before the first one.
+    func passHours(at now: Date) throws -> PassHours? {
+        let counts = try read { store in
+            try store.rows("SELECT hour, read, unchanged, failed FROM passHour").map { row in
+                try ["hour", "read", "unchanged", "failed"].map { try row.decode(Int64.self, forColumn: $0) }
+            }
+        }
+        let last = now.hour
+        let byHour = Dictionary(counts.map { ($0[0], $0) }) { $1 }
+        let hours = (last - Int64(PassHours.maximumCount - 1)...last).drop { byHour[$0] == nil }
+        guard let first = hours.first else { return nil }
+        let start = Date(timeIntervalSince1970: Double(first) * 3_600)
+        var passes = PassHours(start: ISODateTime.formatSeconds(start))
+        for hour in hours {
+            let counts = (byHour[hour] ?? [hour, 0, 0, 0]).map { Int(clamping: $0) }
+            passes.read.append(counts[1])
+            passes.unchanged.append(counts[2])
+            passes.failed.append(counts[3])
+        }
+        return passes
+    }
+
     /// Returns the hosts that asked for a pause.
     func hostWaits() throws -> [String: HostWait] {
         try read { store in
@@ -155,6 +192,19 @@ extension StoreTransaction {
         )
     }
 
+    /// Counts the last poll of a feed, and deletes counts that are no longer reported.
+    func countPoll(of record: FeedRecord) throws {
+        guard let outcome = record.passes.all.last?.outcome, let hour = record.polledAt?.hour else { return }
+        let column = "\(outcome)"
+        try run(
+            "INSERT INTO passHour (hour, \(column)) VALUES (?, 1) ON CONFLICT DO UPDATE SET \(column) = \(column) + 1",
+            [hour]
+        )
+        // Also those of a clock that was ahead.
+        let kept = Int64(PassHours.maximumCount)
+        try run("DELETE FROM passHour WHERE hour < ? OR hour > ?", [hour - kept, hour + kept])
+    }
+
     /// Writes a feed's new record.
     func save(_ record: FeedRecord) throws {
         try run(
@@ -164,7 +214,7 @@ extension StoreTransaction {
             trouble = ?, lastSuccess = ?, newestEntry = ?, baseline = ?, readings = ?, completeReading = ?,
             incompleteReadings = ?, identityRule = ?, retired = ?, title = ?, format = ?, validatorURL = ?, pace = ?,
             skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ?, bodyReceived = ?, recoveredAt = ?,
-            keysVersion = ?, site = ?, foreignHead = ? WHERE id = ?
+            keysVersion = ?, site = ?, foreignHead = ?, passes = ?, polledAt = ? WHERE id = ?
             """,
             [
                 record.movedURL, record.move?.url, record.move?.firstSeen.timestamp, record.move?.polls,
@@ -177,10 +227,16 @@ extension StoreTransaction {
                 record.retired?.timestamp, record.title, record.format, record.validators.url,
                 record.pace.interval?.milliseconds, record.pace.skipHours.bits, record.pace.skipDays.bits,
                 record.lastUpdate?.timestamp, record.heldUntil?.timestamp, record.bodyReceived?.timestamp,
-                record.recoveredAt?.timestamp, record.keysVersion, record.site, record.foreignHead, record.id,
+                record.recoveredAt?.timestamp, record.keysVersion, record.site, record.foreignHead,
+                record.passes.text, record.polledAt?.timestamp, record.id,
             ]
         )
     }
+}
+
+extension Date {
+    /// Hours since 1970.
+    fileprivate var hour: Int64 { Int64((max(-1e15, min(1e15, timeIntervalSince1970)) / 3_600).rounded(.down)) }
 }
 
 extension FeedRecord {
@@ -227,5 +283,8 @@ extension FeedRecord {
         foreignHead = try row.decode(forColumn: "foreignHead")
         title = try row.decode(forColumn: "title")
         format = try row.decode(forColumn: "format")
+        passes = FeedPasses(try row.decode(forColumn: "passes"))
+        polledAt = try row.date("polledAt")
+        pausedAt = try row.date("pausedAt")
     }
 }

@@ -176,6 +176,17 @@ extension PublisherStore {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX held_by_due ON held (feed, due);
         """,
+        "14 polls and pauses of feeds": """
+        ALTER TABLE feed ADD COLUMN passes TEXT NOT NULL DEFAULT '';
+        ALTER TABLE feed ADD COLUMN polledAt INTEGER;
+        ALTER TABLE feed ADD COLUMN pausedAt INTEGER;
+        CREATE TABLE passHour (
+            hour INTEGER PRIMARY KEY,
+            read INTEGER NOT NULL DEFAULT 0,
+            unchanged INTEGER NOT NULL DEFAULT 0,
+            failed INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+        """,
     ])
 
     /// The columns that migration 9 renames, by table.

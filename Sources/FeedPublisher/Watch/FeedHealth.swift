@@ -13,6 +13,8 @@ package struct FeedHealth: Sendable {
         case gone
         /// Not polled yet.
         case new
+        /// An operator has paused it.
+        case paused
     }
 
     /// A pause before the next turn that a failure or the host caused.
@@ -36,6 +38,12 @@ package struct FeedHealth: Sendable {
     /// Number of consecutive failures.
     package let failures: Int
     package let failingSince: Date?
+    /// The latest credible date of an entry.
+    let newestEntry: Date?
+    /// Its last polls, of which the last one was at ``polledAt``.
+    let passes: FeedPasses
+    let polledAt: Date?
+    package let pausedAt: Date?
     /// The failure, as reported when it began.
     package let problem: String?
     package let hint: PublishHint?
@@ -63,11 +71,14 @@ package struct FeedHealth: Sendable {
         lastSuccess = record?.lastSuccess
         failures = record?.failures ?? 0
         failingSince = record?.failingSince
+        newestEntry = record?.newestEntry
+        passes = record?.passes ?? FeedPasses()
+        (polledAt, pausedAt) = (record?.polledAt, record?.pausedAt)
         let problem = record?.recoveredAt == nil ? record?.problem : nil
         self.problem = problem?.line
         hint = problem?.hint
-        guard let record, record.retired == nil else {
-            state = record == nil ? .new : .gone
+        guard let record, record.retired == nil, record.pausedAt == nil else {
+            state = record == nil ? .new : record?.pausedAt == nil ? .gone : .paused
             (nextDue, wait) = (nil, nil)
             return
         }

@@ -46,7 +46,7 @@ extension FeedLists {
         let named = feeds.map { (category: $0.category, feed: $0.address.publicText, health: $0) }
         return [
             (
-                "newswire_feed_state", .gauge, "1 for the state a feed is in: new, well, failing, gone.",
+                "newswire_feed_state", .gauge, "1 for the state a feed is in: new, well, failing, gone, paused.",
                 named.map { .init(1, ["category": $0, "feed": $1, "state": $2.state.rawValue]) }
             ),
             (

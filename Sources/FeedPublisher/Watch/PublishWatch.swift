@@ -20,6 +20,8 @@ package final class PublishWatch: Sendable {
     /// Pause between two attempts to send while the hub is not available or refuses us; doubles up to `longest`.
     private static let hubPause: (first: Duration, longest: Duration) = (.seconds(15), .seconds(300))
 
+    /// Pause between two questions to the hub for requests of operators.
+    private static let requestPause: Duration = .seconds(10)
     /// Pause between two reports to the hub.
     private static let reportPause: Duration = .seconds(60)
 
@@ -95,6 +97,7 @@ package final class PublishWatch: Sendable {
             group.addTask { try await self.keepSending() }
             group.addTask { await self.keepReading() }
             group.addTask { await self.keepReporting() }
+            group.addTask { await self.keepAsking() }
             if let subscriber {
                 group.addTask {
                     try await self.keep(subscriber.wakeRequests) {
@@ -233,6 +236,19 @@ package final class PublishWatch: Sendable {
     private func keepReporting() async {
         await repeatUntilStopped(every: Self.reportPause) {
             var pass = self.prototype
+            pass.lists = self.feeds.lists
+            await pass.reportHealth(after: self.state.withLock { $0.report }, schedule: .watch)
+        }
+    }
+
+    /// Carries out requests of operators until the task is cancelled, and reports them at once.
+    private func keepAsking() async {
+        await repeatUntilStopped(every: Self.requestPause) {
+            var pass = self.prototype
+            pass.lists = self.feeds.lists
+            guard await pass.handleRequests() else { return }
+            self.readChangedLists()
+            self.wakePolls.signal()
             pass.lists = self.feeds.lists
             await pass.reportHealth(after: self.state.withLock { $0.report }, schedule: .watch)
         }

@@ -18,7 +18,7 @@ extension PublishPass {
         _ turn: Turn
     ) throws -> Int? {
         let before = turn.record
-        guard before.baseline != nil, before.retired == nil else { return nil }
+        guard before.baseline != nil, before.retired == nil, before.pausedAt == nil else { return nil }
         // A poll reads such a feed after all others.
         guard try store.interruptedReadings()[before.id] == nil else { return nil }
         let document = FetchedDocument(body: body, contentType: contentType, answer: FetchResult.Answer(url: topic))

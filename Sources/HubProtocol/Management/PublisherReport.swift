@@ -33,16 +33,24 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         package var title: String?
         /// The language of its entries, as its list names it.
         package var language: String?
-        /// `well`, `failing`, `gone` or `new`.
+        /// `well`, `failing`, `gone`, `new` or `paused`.
         package let state: String
         package var lastSuccess: String?
         /// Absent for a feed that is polled at the next pass, or never.
         package var nextPoll: String?
         package var failingSince: String?
+        /// The date of its newest entry.
+        package var newestEntry: String?
+        package var lastPoll: String?
+        /// Its last polls, in the form of ``FeedPasses``; the last one was at ``lastPoll``.
+        package var passes: String?
         /// One line, for people.
         package var error: String?
         /// Its newest entries; absent for a feed that was not read yet, and where the report had no room for them.
         package var entries: [Entry]?
+
+        /// The state of a feed that an operator has paused.
+        package static let paused = "paused"
 
         package init(category: String, url: String, state: String) {
             (self.category, self.url, self.state) = (category, url, state)
@@ -74,6 +82,15 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         }
     }
 
+    /// A request of an operator that the publisher has dealt with.
+    package struct Handled: Sendable, Equatable, Codable {
+        package let number: Int64
+        /// What was done, one line for people.
+        package let outcome: String
+
+        package init(number: Int64, outcome: String) { (self.number, self.outcome) = (number, outcome) }
+    }
+
     /// The version of the program.
     package var version: String?
     package let schedule: Schedule
@@ -87,6 +104,12 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package var feeds: [Feed]
     /// Number of feeds that the report had no room for.
     package var omittedFeeds: Int?
+    /// Its polls of the last three days; absent before the first one.
+    package var passHours: PassHours?
+    /// The actions that it takes from operators, of ``PublisherRequest/Action``; absent for a version that takes none.
+    package var actions: [String]?
+    /// The requests that it has dealt with and that the hub does not know of yet.
+    package var handled: [Handled]?
 
     package init(schedule: Schedule, lastPass: String, exitCode: Int, outbox: Int, feeds: [Feed]) {
         (self.schedule, self.lastPass, self.exitCode) = (schedule, lastPass, exitCode)
@@ -95,6 +118,9 @@ package struct PublisherReport: Sendable, Equatable, Codable {
 }
 
 extension PublisherReport {
+    /// True if the publisher takes requests for an action.
+    package func takes(_ action: PublisherRequest.Action) -> Bool { actions?.contains(action.rawValue) ?? false }
+
     /// Reads and checks a report.
     ///
     /// - Throws: ``ProtocolError`` 400 with the problem.
@@ -116,6 +142,12 @@ extension PublisherReport {
                 "'outbox' and 'omittedFeeds' must be 0 to \(Self.maximumCount), and 'exitCode' must be 0 to 255."
             )
         }
+        guard passHours?.isValid ?? true else {
+            throw .badRequest("'passHours' must have lists of equal length, at most \(PassHours.maximumCount) numbers.")
+        }
+        guard handled?.count ?? 0 <= PublisherRequest.maximumCount, actions?.count ?? 0 <= Self.maximumEntries else {
+            throw .badRequest("A report has at most \(PublisherRequest.maximumCount) handled requests.")
+        }
         for time in times where ISODateTime.parse(time) == nil {
             throw .badRequest("'\(time.excerpt)' is not a time in ISO 8601.")
         }
@@ -125,8 +157,10 @@ extension PublisherReport {
     }
 
     private var times: [String] {
-        [lastPass] + [outboxOldest].compactMap(\.self)
-            + feeds.flatMap { [$0.lastSuccess, $0.nextPoll, $0.failingSince].compactMap(\.self) }
+        [lastPass] + [outboxOldest, passHours?.start].compactMap(\.self)
+            + feeds.flatMap {
+                [$0.lastSuccess, $0.nextPoll, $0.failingSince, $0.newestEntry, $0.lastPoll].compactMap(\.self)
+            }
             + entries.flatMap { [$0.date, $0.judgedAt].compactMap(\.self) }
     }
 
@@ -134,14 +168,17 @@ extension PublisherReport {
 
     private var texts: [String] {
         [version].compactMap(\.self)
-            + feeds.flatMap { [$0.category, $0.url, $0.state] + [$0.title, $0.language, $0.error].compactMap(\.self) }
+            + feeds.flatMap {
+                [$0.category, $0.url, $0.state] + [$0.title, $0.language, $0.error, $0.passes].compactMap(\.self)
+            }
+            + (actions ?? []) + (handled ?? []).map(\.outcome)
             + entries.flatMap { [$0.title, $0.state, $0.reason] + [$0.message].compactMap(\.self) }
     }
 }
 
 extension String {
     /// True if a terminal shows the text as one line.
-    fileprivate var isLine: Bool {
+    var isLine: Bool {
         unicodeScalars.allSatisfy { $0.properties.generalCategory != .control && !$0.properties.isBidiControl }
     }
 }
@@ -160,12 +197,14 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
     package let failedFeeds: Int
     /// The languages of each category's feeds, where lists name them.
     package let languages: [String: [String]]?
+    package let passHours: PassHours?
 
     package init(_ report: PublisherReport, of publisher: String, at time: Timestamp) {
         self.publisher = publisher
         reportedAt = time.wholeSecond
         (version, schedule, lastPass) = (report.version, report.schedule, report.lastPass)
         (exitCode, outbox, outboxOldest) = (report.exitCode, report.outbox, report.outboxOldest)
+        passHours = report.passHours
         // Reports that earlier versions stored have counts of any size.
         feedCount = [report.feeds.count, report.omittedFeeds ?? 0].saturatingSum()
         failedFeeds = report.feeds.count(where: \.isFailing)

@@ -163,6 +163,14 @@ package protocol NotificationHub: Sendable {
     /// The last report of a publisher; needs Manage.
     func publisher(_ name: String) async throws(HubError) -> PublisherStatus
 
+    /// What operators have asked of a publisher in the last 7 days, oldest first; needs Send.
+    func requests(to publisher: String, timeout: Duration) async throws(HubError) -> [PublisherRequest]
+
+    /// Asks something of a publisher; needs Manage.
+    ///
+    /// - Returns: The request with its number.
+    func ask(_ publisher: String, _ request: PublisherRequest) async throws(HubError) -> PublisherRequest
+
     // MARK: Alarms; all need Manage
 
     /// The active and the silenced alarms.

@@ -155,6 +155,30 @@ extension HubOperations {
         return status
     }
 
+    /// What operators have asked of a publisher in the last 7 days, which the publisher reads.
+    func requests(to publisher: String) async throws -> PublisherRequests {
+        try need(.send)
+        try checkPublisher(publisher)
+        return PublisherRequests(
+            requests: try await hub.store.requests(hub: hub.record.id, publisher: publisher, since: oldestReport)
+        )
+    }
+
+    /// Asks something of a publisher; see ``setCategories(publisher:_:)``.
+    ///
+    /// - Throws: 404 for a publisher without a report that has not expired.
+    func ask(
+        _ publisher: String,
+        _ read: () async throws -> (request: PublisherRequest, bytes: Int)
+    ) async throws -> PublisherRequest {
+        _ = try await self.publisher(publisher)
+        let (request, bytes) = try await read()
+        let (key, at) = (hub.record.id, configuration.timestamp)
+        return try await hub.perform(bytes: bytes) { transaction, _ in
+            (try transaction.add(request, publisher: publisher, hub: key, at: at), [ReportEffect()])
+        }
+    }
+
     private var oldestReport: Timestamp { configuration.timestamp - PublisherReport.lifetime }
 
     /// - Throws: 400 for a name that cannot be stored.

@@ -319,6 +319,22 @@ extension LocalHub {
         try await upToDate { try await $0.publisher(name) }
     }
 
+    package func requests(
+        to publisher: String,
+        timeout: Duration
+    ) async throws(HubError) -> [PublisherRequest] {
+        try await upToDate { try await $0.requests(to: publisher) }.requests
+    }
+
+    package func ask(_ publisher: String, _ request: PublisherRequest) async throws(HubError) -> PublisherRequest {
+        try await asIs { operations in
+            try await operations.ask(publisher) {
+                let body = [UInt8](try JSONEncoder.sorted.encode(request))
+                return (try PublisherRequest(json: body), body.count)
+            }
+        }
+    }
+
     package func alarms() async throws(HubError) -> AlarmList { try await upToDate { try await $0.alarms() } }
 
     package func silence(alarm id: String, until end: Date?) async throws(HubError) {

@@ -23,5 +23,17 @@ enum PublisherRoutes {
             let status = try await request.operations.publisher(try request.context.parameter("publisher"))
             return try .json(encoding: status)
         },
+        Route(method: .get, path: "/publishers/:publisher/requests", right: .send) { request in
+            try .json(encoding: try await request.operations.requests(to: try request.context.parameter("publisher")))
+        },
+        Route(method: .post, path: "/publishers/:publisher/requests", right: .manage) { request in
+            let asked = try await request.operations.ask(try request.context.parameter("publisher")) {
+                let body = try await request.request.bytes(limit: PublisherRequest.maximumBytes)
+                return (try PublisherRequest(json: body), body.count)
+            }
+            var response = try Response.json(encoding: asked)
+            response.status = .created
+            return response
+        },
     ]
 }

@@ -12,4 +12,19 @@ extension Schema {
             UNIQUE (hubID, publisher)
         ) STRICT;
         """
+
+    /// What operators ask of publishers.
+    static let version25 = """
+        CREATE TABLE publisherRequest (
+            requestID INTEGER PRIMARY KEY AUTOINCREMENT,
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            publisher TEXT NOT NULL,
+            askedAt INTEGER NOT NULL,
+            action TEXT NOT NULL,
+            url TEXT NOT NULL,
+            category TEXT,
+            outcome TEXT
+        ) STRICT;
+        CREATE INDEX publisherRequest_by_publisher ON publisherRequest (hubID, publisher, requestID);
+        """
 }

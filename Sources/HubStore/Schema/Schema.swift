@@ -47,6 +47,7 @@ enum Schema {
         add("22 hosts that retries wait for", version22)
         add("23 figures over time", version23)
         add("24 times of messages at streams", version24)
+        add("25 requests to publishers", version25)
         return migrator
     }
 

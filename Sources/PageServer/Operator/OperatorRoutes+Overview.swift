@@ -16,7 +16,7 @@ extension OperatorRoutes {
         let sections =
             words.sections(overview, at: request.base.now, alarmLink: alarms) + [feedSection(publishers, request)]
         var pictures = OperatorSection(overview.node == nil ? "Last three days" : "Last three days, on this node")
-        pictures.charts = try await charts(request).filter { !$0.isEmpty }
+        pictures.charts = try await charts(request, publishers).filter { !$0.isEmpty }
         if pictures.charts.isEmpty { pictures.lines = ["Pictures of messages and devices appear after a few minutes."] }
         return request.answer(.overview, "Overview of \(overview.hub)", [state(sections), pictures] + sections)
     }
@@ -27,7 +27,10 @@ extension OperatorRoutes {
         return OperatorSection("State", facts: bad, lines: bad.isEmpty ? ["All is well."] : [])
     }
 
-    private static func charts(_ request: OperatorRequest) async throws -> [Chart] {
+    private static func charts(
+        _ request: OperatorRequest,
+        _ publishers: [PublisherSummary]
+    ) async throws -> [Chart] {
         let last = HubFigures.Span.hour.start(of: request.base.now)
         let start = Timestamp(milliseconds: last.milliseconds - Int64(shownHours - 1) * 3_600_000)
         let stored = try await request.hub.figures(.hour, since: start)
@@ -66,11 +69,29 @@ extension OperatorRoutes {
             times("Time to the last open stream") { $0 == stream },
             chart("Outcomes of push services", isSum: true) { $0.outcomes },
             times("Time to a push service's last answer") { $0 != stream },
+            Chart("Polls of feeds", from: start, hours: polls(publishers, from: start), isSum: true),
             chart("Registrations", isSum: false) { $0.registrations },
             chart("Open streams", isSum: false) { ["streams": $0.streams] },
             chart("Log, in kB", isSum: false) { ["kB": $0.logBytes / 1_000] },
             chart("Free disk space, in MB", isSum: false) { ["MB": $0.freeBytes / 1_000_000] },
         ]
+    }
+
+    /// The polls of all publishers in each hour, by outcome.
+    private static func polls(_ publishers: [PublisherSummary], from start: Timestamp) -> [[String: Int]] {
+        var hours = [[String: Int]](repeating: [:], count: shownHours)
+        for passes in publishers.compactMap(\.passHours) where passes.isValid {
+            guard let first = ISODateTime.parse(passes.start) else { continue }
+            let offset = Int((Timestamp(first).milliseconds - start.milliseconds) / 3_600_000)
+            for (outcome, counts) in [
+                (FeedPasses.Outcome.read, passes.read), (.unchanged, passes.unchanged), (.failed, passes.failed),
+            ] {
+                for (hour, count) in counts.enumerated() where hours.indices.contains(offset + hour) {
+                    hours[offset + hour][outcome.name, default: 0] += count
+                }
+            }
+        }
+        return hours
     }
 
     /// Number of hours in the pictures.

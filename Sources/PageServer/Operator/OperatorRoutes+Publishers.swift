@@ -43,8 +43,9 @@ extension OperatorRoutes {
             [
                 .init(feed.title ?? feed.url, link: address(of: feed, status.publisher, request)),
                 .init(feed.category), .init(feed.state, isBad: feed.isFailing),
-                .init(feed.lastSuccess.map(words.time) ?? "never"),
-                .init(feed.nextPoll.map(words.time) ?? ""), .init(feed.error ?? ""), .init(feed.url),
+                strip(of: feed), .init(feed.lastSuccess.map(words.time) ?? "never"),
+                .init(feed.newestEntry.map(words.time) ?? ""), .init(feed.nextPoll.map(words.time) ?? ""),
+                .init(feed.error ?? ""), .init(feed.url),
             ]
         }
         let facts = [
@@ -57,13 +58,32 @@ extension OperatorRoutes {
         ]
         let table = OperatorTable(
             "Feeds",
-            ["Feed", "Category", "State", "Last success", "Next poll", "Last error", "Address"],
+            [
+                "Feed", "Category", "State", "Polls", "Last success", "Newest entry", "Next poll", "Last error",
+                "Address",
+            ],
             rows,
             empty: "It has no feeds."
         )
-        let sections = [
+        var sections = [
             OperatorSection("Report", facts: facts), OperatorSection("Feeds, failed ones first", table: table),
         ]
+        if report.takes(.add) {
+            var add = OperatorSection("Add a feed")
+            add.forms = [
+                OperatorForm(
+                    "\(address(of: status.publisher, request))/requests",
+                    hidden: ["action": PublisherRequest.Action.add.rawValue],
+                    [.init("Category", name: "category", value: ""), .init("Address", name: "url", value: "", type: "url")],
+                    button: "Add",
+                    hint: "The address of a feed, or of a page that links to one. The publisher reads it first."
+                )
+            ]
+            sections.append(add)
+        } else if report.actions != nil {
+            sections.append(OperatorSection("Add a feed", lines: [noEdits]))
+        }
+        sections.append(try await requests(to: status.publisher, request))
         let more = next.map {
             OperatorLink("More feeds", href: "\(address(of: status.publisher, request))?from=\($0)")
         }
@@ -85,6 +105,8 @@ extension OperatorRoutes {
             )
         }
         var shown = feeds.flatMap { sections(of: $0, request) }
+        if let actions = actions(on: first, status, request) { shown.insert(actions, at: 1) }
+        shown.append(try await requests(to: status.publisher, about: first.url, request))
         shown[0].link = OperatorLink("Publisher \(status.publisher)", href: address(of: status.publisher, request))
         return request.answer(.publishers, "Feed \(first.title ?? first.url)", shown)
     }
@@ -94,6 +116,8 @@ extension OperatorRoutes {
             ReportFact("Address", feed.url), ReportFact("Category", feed.category),
             ReportFact("State", feed.state, isBad: feed.isFailing),
             ReportFact("Last success", feed.lastSuccess.map(words.time) ?? "never"),
+            ReportFact("Newest entry", feed.newestEntry.map(words.time)),
+            ReportFact("Nothing announced because", silence(of: feed)),
             ReportFact("Language", feed.language), ReportFact("Next poll", feed.nextPoll.map(words.time)),
             ReportFact("Failing since", feed.failingSince.map(words.time)),
             ReportFact("Last error", feed.error, isBad: true),
@@ -112,7 +136,104 @@ extension OperatorRoutes {
             rows,
             empty: "No entries were reported: the publisher has not read the feed yet, or its report was full."
         )
-        return [OperatorSection("State", facts: facts), OperatorSection("Newest entries", table: table)]
+        let polls = OperatorTable(
+            "Last polls",
+            ["Last polls, oldest first"],
+            feed.passes == nil ? [] : [[strip(of: feed)]],
+            empty: "It has not been polled yet."
+        )
+        return [
+            OperatorSection("State", facts: facts, table: polls), OperatorSection("Newest entries", table: table),
+        ]
+    }
+
+    private static func strip(of feed: PublisherReport.Feed) -> OperatorTable.Cell {
+        let last = feed.lastPoll.flatMap { ISODateTime.parse($0) }.map { Timestamp($0) }
+        return OperatorTable.Cell(FeedPasses(feed.passes ?? ""), until: last, words)
+    }
+
+    /// The most frequent reason for which the newest entries were not announced; `nil` if one was.
+    private static func silence(of feed: PublisherReport.Feed) -> String? {
+        let entries = feed.entries ?? []
+        guard !entries.isEmpty, entries.allSatisfy({ $0.message == nil }) else { return nil }
+        let reasons = Dictionary(grouping: entries, by: \.reason).mapValues(\.count)
+        let most = reasons.max { ($0.value, $1.key) < ($1.value, $0.key) }
+        return most.map { "\($0.key) (\($0.value) of \(Counted.text(entries.count, "entry", "entries")))" }
+    }
+
+    // MARK: Requests
+
+    private static let noEdits =
+        "The publisher does not let operators change its lists here: set 'list-edits: true' in its configuration, or run "
+        + "'newswire feeds add' where it runs."
+
+    /// The buttons for one feed; `nil` for a publisher that takes no requests.
+    private static func actions(
+        on feed: PublisherReport.Feed,
+        _ status: PublisherStatus,
+        _ request: OperatorRequest
+    ) -> OperatorSection? {
+        guard status.report.actions != nil else { return nil }
+        let isPaused = feed.state == PublisherReport.Feed.paused
+        let choices: [(PublisherRequest.Action, String)] =
+            isPaused
+            ? [(.resume, "Resume"), (.remove, "Remove from the list")]
+            : [(.poll, "Poll now"), (.pause, "Pause"), (.remove, "Remove from the list")]
+        var section = OperatorSection("Actions")
+        section.forms = choices.filter { status.report.takes($0.0) }.map { action, label in
+            OperatorForm(
+                "\(address(of: status.publisher, request))/requests",
+                hidden: [
+                    "action": action.rawValue, "category": feed.category, "url": feed.url,
+                ],
+                button: label
+            )
+        }
+        if !status.report.takes(.remove) { section.lines = [noEdits] }
+        return section
+    }
+
+    /// What operators have asked of a publisher, newest first.
+    private static func requests(
+        to publisher: String,
+        about url: String? = nil,
+        _ request: OperatorRequest
+    ) async throws -> OperatorSection {
+        let asked = try await request.hub.requests(to: publisher, timeout: .zero).reversed()
+            .filter { url == nil || $0.url == url }
+        let rows = asked.map { asked -> [OperatorTable.Cell] in
+            [
+                .init(asked.askedAt.map(words.time) ?? ""), .init(asked.action), .init(asked.category ?? ""),
+                .init(asked.url), .init(asked.outcome ?? "waits for the publisher"),
+            ]
+        }
+        let table = OperatorTable(
+            "Requests",
+            ["Time", "Action", "Category", "Address", "Outcome"],
+            rows,
+            empty: "Nothing was asked of the publisher in the last 7 days."
+        )
+        return OperatorSection(
+            "Requests",
+            lines: rows.isEmpty ? [] : ["A publisher that watches feeds takes them within seconds, others at their next pass."],
+            table: table
+        )
+    }
+
+    static func ask(_ request: OperatorRequest) async throws -> Response {
+        let form = try await request.base.form()
+        let publisher = request.parameter("name")
+        func value(_ name: String) -> String { String((form[name] ?? "").trimming(\.isWhitespace)) }
+        guard let action = PublisherRequest.Action(rawValue: value("action")) else {
+            throw request.refusal(.badRequest, "This action is unknown", "Use the buttons of the pages.")
+        }
+        let category = value("category")
+        let asked = PublisherRequest(action, url: value("url"), category: category.isEmpty ? nil : category)
+        let detail = [action.rawValue, asked.category, asked.url].compactMap(\.self).joined(separator: " ")
+        _ = try await request.perform("ask publisher \(publisher)", detail, outcome: { "request \($0)" }) {
+            try await request.hub.ask(publisher, asked).number ?? 0
+        }
+        return request.base.seeOther(address(of: publisher, request))
     }
 
     private static func address(

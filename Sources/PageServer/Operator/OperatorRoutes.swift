@@ -22,6 +22,7 @@ enum OperatorRoutes {
             page(.get, "/publishers") { try await publishers($0) },
             page(.get, "/publishers/:name") { try await publisher($0) },
             page(.get, "/publishers/:name/feed") { try await feed($0) },
+            page(.post, "/publishers/:name/requests") { try await ask($0) },
             page(.get, "/alarms") { try await alarms($0) },
             page(.post, "/alarms/:id/silence") { try await silence($0) },
             page(.post, "/alarms/:id/unsilence") { try await unsilence($0) },

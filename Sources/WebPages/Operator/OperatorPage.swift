@@ -1,3 +1,5 @@
+package import HubProtocol
+
 /// A page of the operator's view: a heading, an optional search, and sections with facts, lines and tables.
 ///
 /// The template reads stored properties only.
@@ -103,6 +105,32 @@ package struct OperatorSearch: Sendable {
     }
 }
 
+/// A form that changes something.
+package struct OperatorForm: Sendable {
+    struct Hidden: Sendable {
+        let name: String
+        let value: String
+    }
+
+    let action: String
+    let hidden: [Hidden]
+    let fields: [OperatorSearch.Field]
+    let button: String
+    let hint: String?
+
+    package init(
+        _ action: String,
+        hidden: KeyValuePairs<String, String>,
+        _ fields: [OperatorSearch.Field] = [],
+        button: String,
+        hint: String? = nil
+    ) {
+        self.action = action
+        self.hidden = hidden.map { Hidden(name: $0.key, value: $0.value) }
+        (self.fields, self.button, self.hint) = (fields, button, hint)
+    }
+}
+
 /// An option of a select field.
 struct OperatorChoice: Sendable {
     let value: String
@@ -129,6 +157,8 @@ package struct OperatorSection: Sendable {
     package var lines: [String] = []
     package var table: OperatorTable?
     package var link: OperatorLink?
+    package var forms: [OperatorForm] = [] { didSet { hasForms = !forms.isEmpty } }
+    private(set) var hasForms = false
     package var charts: [Chart] = [] { didSet { hasCharts = !charts.isEmpty } }
     private(set) var hasCharts = false
     /// Links to actions.
@@ -160,6 +190,9 @@ package struct OperatorTable: Sendable {
         let link: String?
         /// The address of a form with one button, labelled with the text.
         let action: String?
+        /// The parts of a strip, of which the text is the description.
+        let strip: [StripPart]
+        let hasStrip: Bool
         /// Its classes in the style: `error` for a problem, `short` for a text on one line; `nil` for none.
         let classes: String?
 
@@ -168,16 +201,40 @@ package struct OperatorTable: Sendable {
             self.link = link
             let classes = [isBad ? "error" : nil, text.count <= Self.shortText ? "short" : nil].compactMap(\.self)
             self.classes = classes.isEmpty ? nil : classes.joined(separator: " ")
-            action = nil
+            (action, strip, hasStrip) = (nil, [], false)
+        }
+
+        /// Creates a strip of polls, of which the last one was at a time.
+        package init(_ passes: FeedPasses, until last: Timestamp?, _ words: ReportWords) {
+            var at = last
+            var parts: [StripPart] = []
+            for pass in passes.all.reversed() {
+                let time = at.map { "\(words.time($0)): " } ?? ""
+                parts.append(StripPart(kind: "\(pass.outcome)", label: time + pass.outcome.name))
+                at = at.map { $0 - .seconds(pass.minutes * 60) }
+            }
+            strip = parts.reversed()
+            hasStrip = !strip.isEmpty
+            let counts = FeedPasses.Outcome.allCases.compactMap { outcome in
+                let count = passes.all.count { $0.outcome == outcome }
+                return count > 0 ? "\(count) \(outcome.name)" : nil
+            }
+            text = counts.joined(separator: ", ")
+            (link, action, classes) = (nil, nil, nil)
         }
 
         /// Creates a button.
         package init(button: String, action: String) {
             text = button
             self.action = action
-            link = nil
-            classes = nil
+            (link, classes, strip, hasStrip) = (nil, nil, [], false)
         }
+    }
+
+    /// One poll of a strip.
+    struct StripPart: Sendable {
+        let kind: String
+        let label: String
     }
 
     struct Row: Sendable {

@@ -41,6 +41,7 @@ enum PreviewOutput {
         switch reason {
         case .notDue(let until): "not due until \(ISODateTime.formatSeconds(until)); --force polls it anyway"
         case .hostQuiet(let until): "its host asks for no requests until \(ISODateTime.formatSeconds(until))"
+        case .paused(let since): "it has been paused since \(ISODateTime.formatSeconds(since))"
         case .gone(let since): "it has been gone (410) since \(ISODateTime.formatSeconds(since))"
         }
     }

@@ -79,6 +79,7 @@ struct PublishCommand: AsyncParsableCommand {
         options.announceWithin = settings.value(PublisherSettings.announceWithin)
         options.force = force
         options.publisher = settings.value(PublisherSettings.publisher)
+        if settings.value(PublisherSettings.listEdits) { options.editableLists = settings.value(PublisherSettings.feeds) }
         return options
     }
 
@@ -121,6 +122,7 @@ struct PublishCommand: AsyncParsableCommand {
             return PublishReport()
         }
         let report = try await untilStopped {
+            await pass.handleRequests()
             let report = try await pass.run()
             await pass.reportHealth(after: report)
             return report

@@ -16,6 +16,7 @@ struct PublishersCommand: AsyncParsableCommand {
               newswire publishers
               newswire publishers newswire
               newswire publishers newswire --entries
+              newswire publishers newswire --pause https://example.org/world.rss
               newswire publishers newswire --json | jq '.report.feeds[] | select(.state == "failing")'
             """
     )
@@ -26,13 +27,50 @@ struct PublishersCommand: AsyncParsableCommand {
     @Flag(help: "Also list the newest entries of each feed.")
     var entries = false
 
+    @Flag(help: "List what was asked of the publisher in the last seven days.")
+    var requests = false
+
+    @Option(help: ArgumentHelp("Ask the publisher to poll this feed now, by its listed address.", valueName: "url"))
+    var poll: [String] = []
+
+    @Option(help: ArgumentHelp("Ask the publisher to leave this feed out until it is resumed.", valueName: "url"))
+    var pause: [String] = []
+
+    @Option(help: ArgumentHelp("Ask the publisher to poll this paused feed again.", valueName: "url"))
+    var resume: [String] = []
+
     @OptionGroup var options: HubRequestOptions
 
+    private var asked: [PublisherRequest] {
+        pause.map { PublisherRequest(.pause, url: $0) } + resume.map { PublisherRequest(.resume, url: $0) }
+            + poll.map { PublisherRequest(.poll, url: $0) }
+    }
+
     func validate() throws {
-        if entries, name == nil { throw ValidationError("--entries needs the name of a publisher") }
+        guard name == nil else { return }
+        if entries { throw ValidationError("--entries needs the name of a publisher") }
+        if requests { throw ValidationError("--requests needs the name of a publisher") }
+        if !asked.isEmpty { throw ValidationError("--poll, --pause and --resume need the name of a publisher") }
     }
 
     func run() async throws {
+        if let name, !asked.isEmpty {
+            let kept = try await options.ask { hub in
+                var kept: [PublisherRequest] = []
+                for request in asked { kept.append(try await hub.ask(name, request)) }
+                return kept
+            }
+            try Console.show(PublisherRequests(requests: kept), asJSON: options.json, .rows(kept.map(Self.row)))
+            return
+        }
+        if let name, requests {
+            let kept = try await options.ask { hub in try await hub.requests(to: name, timeout: .seconds(30)) }
+            return try Console.show(
+                PublisherRequests(requests: kept),
+                asJSON: options.json,
+                .rows(kept.map(Self.row))
+            )
+        }
         if let name {
             let status = try await options.ask { hub in try await hub.publisher(name) }
             let summary = PublisherSummary(status.report, of: name, at: Self.time(status.reportedAt))
@@ -67,6 +105,13 @@ struct PublishersCommand: AsyncParsableCommand {
         [
             "  \(feed.state)", feed.category, feed.url, feed.failingSince.map { "failing since \($0)" },
             feed.error, feed.lastSuccess.map { "last read \($0)" },
+        ]
+    }
+
+    private static func row(_ request: PublisherRequest) -> [String?] {
+        [
+            request.askedAt, request.action, request.category, request.url,
+            request.outcome ?? "waits for the publisher",
         ]
     }
 

@@ -164,6 +164,17 @@ import Testing
             let summaries = try await hub.publishers().map(\.publisher)
             return "\(summaries) \(try await hub.publisher("desk").report)"
         }
+        await note("requests") { () throws(HubError) in
+            let asked = try await hub.ask("desk", PublisherRequest(.add, url: "https://a.example/", category: "World"))
+            let kept = try await hub.requests(to: "desk", timeout: .seconds(60))
+            return "\(asked.action) \(kept.map(\.url)) \(asked.number == kept.last?.number)"
+        }
+        await note("no request") { () throws(HubError) in
+            "\(try await hub.ask("none", PublisherRequest(.poll, url: "u")))"
+        }
+        await note("bad request") { () throws(HubError) in
+            "\(try await hub.ask("desk", PublisherRequest(.add, url: "u")))"
+        }
         await note("no publisher") { () throws(HubError) in "\(try await hub.publisher("none"))" }
         await note("alarms") { () throws(HubError) in "\(try await hub.alarms().alarms.map(\.id))" }
         await note("silence nothing") { () throws(HubError) in
@@ -239,6 +250,8 @@ import Testing
                 (.manage, { try await $0.rotateBrowserKey() }),
                 (.manage, { _ = try await $0.publishers() }),
                 (.manage, { _ = try await $0.publisher("p") }),
+                (.send, { _ = try await $0.requests(to: "p") }),
+                (.manage, { _ = try await $0.ask("p") { throw CancellationError() } }),
                 (.manage, { _ = try await $0.alarms() }),
                 (.manage, { try await $0.silence(alarm: "a", until: nil) }),
                 (.manage, { try await $0.endSilence(alarm: "a") }),

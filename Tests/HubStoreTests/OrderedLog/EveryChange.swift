@@ -213,6 +213,17 @@ struct EveryChange {
         try await store.change { transaction in
             try transaction.setReport(report, publisher: "p", hub: hub, at: 1)
             try transaction.setReport(report, publisher: "q", hub: hub, at: 1 + PublisherReport.lifetime + .seconds(1))
+            let asked = try transaction.add(PublisherRequest(.poll, url: "u"), publisher: "q", hub: hub, at: 1)
+            _ = try transaction.add(
+                PublisherRequest(.pause, url: "u"),
+                publisher: "q",
+                hub: hub,
+                at: 2 + PublisherReport.lifetime
+            )
+            let again = try transaction.add(PublisherRequest(.poll, url: "u"), publisher: "q", hub: hub, at: 1)
+            var later = report
+            later.handled = [.init(number: again.number ?? asked.number ?? 0, outcome: "polled")]
+            try transaction.setReport(later, publisher: "q", hub: hub, at: 2)
             try transaction.setCategories(["x", "y"], publisher: "p", hub: hub)
             try transaction.setCategories(["z"], publisher: "p", hub: hub)
             try transaction.setAlarmState("{}", hub: hub)

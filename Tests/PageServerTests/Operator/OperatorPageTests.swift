@@ -232,6 +232,62 @@ struct OperatorPageTests {
         }
     }
 
+    @Test func `operators ask publishers for what these take, and see the answers`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            var feed = PublisherReport.Feed(category: "World", url: "https://a.example/", state: "well")
+            (feed.lastPoll, feed.passes) = (hub.clock.now.wholeSecond, "r0u15f30")
+            var entry = PublisherReport.Entry(title: "Old", state: "firstReading", reason: "recorded only")
+            entry.judgedAt = hub.clock.now.wholeSecond
+            feed.entries = [entry]
+            var report = PublisherReport(
+                schedule: .watch,
+                lastPass: hub.clock.now.wholeSecond,
+                exitCode: 0,
+                outbox: 0,
+                feeds: [feed]
+            )
+            func put() async throws { try await hub.client.report(report, publisher: "desk", timeout: .seconds(600)) }
+            let path = "publishers/desk/feed?category=World&url=https%3A%2F%2Fa.example%2F"
+            try await put()
+            let former = try await browser.get(path)
+            #expect(former.body.contains("recorded only (1 of 1 entry)") && !former.body.contains("Poll now"))
+            #expect(former.body.contains("1 read, 1 not changed, 1 failed"))
+            report.actions = ["poll", "pause", "resume"]
+            var hours = PassHours(start: hub.clock.now.wholeSecond)
+            (hours.read, hours.unchanged, hours.failed) = ([3], [0], [1])
+            report.passHours = hours
+            try await put()
+            let some = try await browser.get(path)
+            #expect(some.body.contains("Poll now") && some.body.contains("Pause") && !some.body.contains("Remove from"))
+            #expect(try await browser.get("publishers/desk").body.contains("list-edits: true"))
+            #expect(try await browser.get("").body.contains("Polls of feeds"))
+            report.actions = PublisherRequest.Action.allCases.map(\.rawValue)
+            report.feeds[0] = PublisherReport.Feed(category: "World", url: "https://a.example/", state: "paused")
+            try await put()
+            let all = try await browser.get(path)
+            #expect(all.body.contains("Resume") && !all.body.contains("Poll now") && all.body.contains("Remove from"))
+            #expect(try await browser.get("publishers/desk").body.contains("Add a feed"))
+            let form = "action=add&category=World&url=https%3A%2F%2Fb.example%2F%3Cu%3E"
+            let asked = try await browser.post("publishers/desk/requests", form)
+            #expect(asked.status == 303 && asked.location == "/-/news/admin/publishers/desk")
+            for (path, form, status) in [
+                ("publishers/desk/requests", "action=erase&url=u", 400), ("publishers/desk/requests", "action=add&url=u", 400),
+                ("publishers/desk/requests", "action=poll&url=", 400), ("publishers/x/requests", "action=poll&url=u", 404),
+            ] {
+                #expect(try await browser.post(path, form).status == status, "\(path) \(form)")
+            }
+            let list = try await browser.get("publishers/desk")
+            #expect(list.body.contains("https://b.example/&lt;u&gt;") && list.body.contains("waits for the publisher"))
+            let action = try #require(try await browser.actions().last { $0.action.hasPrefix("ask publisher") })
+            #expect(action.detail == "add World https://b.example/<u>" && action.outcome.hasPrefix("request "))
+            report.handled = [.init(number: 1, outcome: "added <u>")]
+            try await put()
+            let done = try await browser.get("publishers/desk")
+            #expect(done.body.contains("added &lt;u&gt;") && !done.body.contains("<u>"))
+        }
+    }
+
     @Test func `a feed shows its entries with the reason for each`() async throws {
         try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
