@@ -33,7 +33,7 @@ extension Transaction {
         }
     }
 
-    /// Stores what an operator asks of a publisher, and deletes older requests beyond ``PublisherRequest/maximumCount`` and
+    /// Stores a request of an operator to a publisher, and deletes older requests beyond ``PublisherRequest/maximumCount`` and
     /// those that have expired as reports do.
     ///
     /// - Returns: The request with its number.
@@ -73,7 +73,7 @@ extension HubStore {
         try await rows(PublisherQuery.ofHub, [hub, since]) { PublisherSummary(stored: $0[0]) }.compactMap(\.self)
     }
 
-    /// What operators have asked of a publisher since a time, oldest first.
+    /// The requests of operators to a publisher since a time, oldest first.
     package func requests(hub: HubKey, publisher: String, since: Timestamp) async throws -> [PublisherRequest] {
         try await rows(PublisherQuery.requests, [hub, publisher, since]) { row in
             PublisherRequest(

@@ -33,9 +33,11 @@ struct ChartTests {
         let chart = Chart("Times", from: start, times: [fast, TimeHistogram(), fast + slow], .page)
         #expect(chart.summary == "p50 under 5 ms, p99 under 5.0 s" && !chart.isEmpty)
         #expect(chart.keys.map(\.name) == ["p50", "p99"])
-        #expect(chart.bars.map(\.label) == [
-            "2030-03-17 17:00 UTC: p50 5 ms", "2030-03-17 19:00 UTC: p50 5 ms", "2030-03-17 19:00 UTC: p99 5.0 s",
-        ])
+        #expect(
+            chart.bars.map(\.label) == [
+                "2030-03-17 17:00 UTC: p50 5 ms", "2030-03-17 19:00 UTC: p50 5 ms", "2030-03-17 19:00 UTC: p99 5.0 s",
+            ]
+        )
         #expect(chart.bars.allSatisfy { $0.y >= 0 && $0.y + $0.height <= 101 })
         #expect(Chart("Times", from: start, times: [TimeHistogram()], .page).isEmpty)
     }

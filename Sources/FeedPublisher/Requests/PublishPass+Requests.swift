@@ -53,8 +53,9 @@ extension PublishPass {
 
     /// The requests that were dealt with, and that the hub does not know of yet.
     func handledRequests(_ hub: HubClient) throws -> [PublisherReport.Handled] {
-        RequestNote(try store.note(.requests), hub: hub.address).outcomes.sorted { $0.key < $1.key }
-            .suffix(PublisherRequest.maximumCount).map { PublisherReport.Handled(number: Int64($0.key), outcome: $0.value) }
+        let outcomes = RequestNote(try store.note(.requests), hub: hub.address).outcomes.sorted { $0.key < $1.key }
+        return outcomes.suffix(PublisherRequest.maximumCount)
+            .map { PublisherReport.Handled(number: Int64($0.key), outcome: $0.value) }
     }
 
     // MARK: Actions
@@ -134,7 +135,7 @@ extension PublishPass {
     }
 }
 
-/// What was done about requests, until the hub knows it.
+/// The outcomes of requests, until the hub knows them.
 private struct RequestNote: Codable, Equatable {
     let hub: String
     /// The time when the hub was found to have no such route.

@@ -6,7 +6,7 @@ enum PublisherNote: String, Sendable {
     case hubProblem = "hubTrouble"
     /// The last report of the publisher's health to the hub, with its time.
     case health
-    /// What was done about the requests of operators that the hub does not know yet.
+    /// The outcomes of operators' requests that the hub does not know yet.
     case requests
     /// A random text that makes the versions of stories unpredictable (``SharedStories``).
     case versionSecret

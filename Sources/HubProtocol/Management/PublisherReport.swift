@@ -85,7 +85,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     /// A request of an operator that the publisher has dealt with.
     package struct Handled: Sendable, Equatable, Codable {
         package let number: Int64
-        /// What was done, one line for people.
+        /// The result, one line for people.
         package let outcome: String
 
         package init(number: Int64, outcome: String) { (self.number, self.outcome) = (number, outcome) }

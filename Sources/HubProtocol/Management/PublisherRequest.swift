@@ -1,6 +1,6 @@
 import Formats
 
-/// What an operator asks of a publisher: the body of our own route `POST /{hub}/publishers/{publisher}/requests`.
+/// A request of an operator to a publisher: the body of our own route `POST /{hub}/publishers/{publisher}/requests`.
 package struct PublisherRequest: Sendable, Equatable, Codable {
     package enum Action: String, Sendable, CaseIterable {
         /// Poll a feed now.
@@ -29,7 +29,7 @@ package struct PublisherRequest: Sendable, Equatable, Codable {
     package let url: String
     /// The list; absent for what concerns a feed in all lists.
     package var category: String?
-    /// What the publisher has done, one line for people; absent until it reports that.
+    /// The result, one line for people; absent until the publisher reports it.
     package var outcome: String?
 
     package init(_ action: Action, url: String, category: String? = nil) {

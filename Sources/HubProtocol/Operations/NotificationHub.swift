@@ -163,7 +163,7 @@ package protocol NotificationHub: Sendable {
     /// The last report of a publisher; needs Manage.
     func publisher(_ name: String) async throws(HubError) -> PublisherStatus
 
-    /// What operators have asked of a publisher in the last 7 days, oldest first; needs Send.
+    /// The requests of operators to a publisher in the last 7 days, oldest first; needs Send.
     func requests(to publisher: String, timeout: Duration) async throws(HubError) -> [PublisherRequest]
 
     /// Asks something of a publisher; needs Manage.

@@ -31,8 +31,9 @@ package struct MessageReport: Sendable, Equatable, Codable {
     /// Number of targets on each platform by outcome, in the words of the protocol's telemetry; pending targets are not
     /// among them.
     package var outcomes: [String: [String: Int]]?
-    /// The times to its deliveries by platform, as far as the node knows them: a node knows those of its own streams, and
-    /// records them once a minute. Absent in a list.
+    /// The times to its deliveries by platform, as far as the node knows them; absent in a list.
+    ///
+    /// A node knows those of its own streams.
     package var times: [String: Times]?
     /// Its title as pages show it, one line; absent if it has none, for a native message, and if ``withheld`` is present.
     package var title: String?

@@ -3,7 +3,7 @@ package struct TimeHistogram: Sendable, Equatable {
     /// The upper limits of the sizes in milliseconds; longer times are counted in one more.
     package static let limits = (0..<6).flatMap { power in [1, 2, 3, 5, 7].map { $0 * Self.powersOfTen[power] } }
     private static let powersOfTen = [1, 10, 100, 1_000, 10_000, 100_000]
-    /// Stands for all longer times, in milliseconds.
+    /// The value for all longer times, in milliseconds.
     private static let longest = 1_000_000
 
     /// The number of times of each size that occurred, by its position in ``limits``.

@@ -11,7 +11,7 @@ final class DeliveryTimes: Sendable {
     /// The largest number of messages whose times at streams are kept between two records; others only count.
     private static let maximum = 2_000
 
-    /// What one record takes.
+    /// The times of one record.
     struct Taken: Sendable {
         /// By platform.
         fileprivate(set) var histograms: [String: TimeHistogram] = [:]

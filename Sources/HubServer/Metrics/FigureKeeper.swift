@@ -126,7 +126,9 @@ final class FigureKeeper: Service {
 
     /// True if nothing has changed that a picture would show; other programs also write to the disk.
     private static func isSame(_ figures: HubFigures, as last: HubFigures?) -> Bool {
-        guard let last, last.registrations == figures.registrations, last.streams == figures.streams else { return false }
+        guard let last, last.registrations == figures.registrations, last.streams == figures.streams else {
+            return false
+        }
         return abs(figures.freeBytes - last.freeBytes) < max(last.freeBytes / diskSteps, 1)
     }
 

@@ -155,7 +155,7 @@ extension HubOperations {
         return status
     }
 
-    /// What operators have asked of a publisher in the last 7 days, which the publisher reads.
+    /// The requests of operators to a publisher in the last 7 days, which the publisher reads.
     func requests(to publisher: String) async throws -> PublisherRequests {
         try need(.send)
         try checkPublisher(publisher)

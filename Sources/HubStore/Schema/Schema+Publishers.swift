@@ -13,7 +13,7 @@ extension Schema {
         ) STRICT;
         """
 
-    /// What operators ask of publishers.
+    /// The requests of operators to publishers.
     static let version25 = """
         CREATE TABLE publisherRequest (
             requestID INTEGER PRIMARY KEY AUTOINCREMENT,

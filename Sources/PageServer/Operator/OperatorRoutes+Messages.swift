@@ -148,7 +148,7 @@ extension OperatorRoutes {
         return request.base.page(page)
     }
 
-    /// What happened to a message, and to its story, in order.
+    /// The events of a message and of its story, in order.
     private static func timeline(
         _ report: MessageReport,
         _ story: SentStory?,

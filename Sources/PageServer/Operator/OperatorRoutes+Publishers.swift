@@ -74,7 +74,10 @@ extension OperatorRoutes {
                 OperatorForm(
                     "\(address(of: status.publisher, request))/requests",
                     hidden: ["action": PublisherRequest.Action.add.rawValue],
-                    [.init("Category", name: "category", value: ""), .init("Address", name: "url", value: "", type: "url")],
+                    [
+                        .init("Category", name: "category", value: ""),
+                        .init("Address", name: "url", value: "", type: "url"),
+                    ],
                     button: "Add",
                     hint: "The address of a feed, or of a page that links to one. The publisher reads it first."
                 )
@@ -193,7 +196,7 @@ extension OperatorRoutes {
         return section
     }
 
-    /// What operators have asked of a publisher, newest first.
+    /// The requests of operators to a publisher, newest first.
     private static func requests(
         to publisher: String,
         about url: String? = nil,
@@ -213,11 +216,8 @@ extension OperatorRoutes {
             rows,
             empty: "Nothing was asked of the publisher in the last 7 days."
         )
-        return OperatorSection(
-            "Requests",
-            lines: rows.isEmpty ? [] : ["A publisher that watches feeds takes them within seconds, others at their next pass."],
-            table: table
-        )
+        let hint = "A publisher that watches feeds takes them within seconds, others at their next pass."
+        return OperatorSection("Requests", lines: rows.isEmpty ? [] : [hint], table: table)
     }
 
     static func ask(_ request: OperatorRequest) async throws -> Response {

@@ -70,12 +70,16 @@ extension ReportWords {
 
     /// The times to the deliveries of a message.
     package func times(_ message: MessageReport) -> [ReportFact] {
-        .init(message.times, { name in
-            name == Platform.stream.rawValue ? "Written to streams" : "Answered by \(name)"
-        }, { _, times in
-            let last = times.last.map { $0 == times.first ? "" : ", the last after \(span($0))" }
-            return "after \(span(times.first))" + (last ?? ", not all yet")
-        })
+        .init(
+            message.times,
+            { name in
+                name == Platform.stream.rawValue ? "Written to streams" : "Answered by \(name)"
+            },
+            { _, times in
+                let last = times.last.map { $0 == times.first ? "" : ", the last after \(span($0))" }
+                return "after \(span(times.first))" + (last ?? ", not all yet")
+            }
+        )
     }
 
     private func span(_ seconds: Double) -> String { span(milliseconds: Int(min(max(0, seconds), 1e9) * 1_000)) }

@@ -74,7 +74,8 @@ struct FeedsListCommand: AsyncParsableCommand {
         let due =
             feed.state == .gone
             ? "no longer polled"
-            : feed.pausedAt.map { "paused since \(ISODateTime.formatSeconds($0))" } ?? feed.nextDue.map { "\(word) \(ISODateTime.formatSeconds($0))" } ?? "due"
+            : feed.pausedAt.map { "paused since \(ISODateTime.formatSeconds($0))" }
+                ?? feed.nextDue.map { "\(word) \(ISODateTime.formatSeconds($0))" } ?? "due"
         let failures = feed.failures > 0 ? "failed \(Counted.times(feed.failures))" : nil
         let notes = [
             feed.problem.map { Failure.joined($0, feed.hint) },

@@ -79,7 +79,8 @@ struct PublishCommand: AsyncParsableCommand {
         options.announceWithin = settings.value(PublisherSettings.announceWithin)
         options.force = force
         options.publisher = settings.value(PublisherSettings.publisher)
-        if settings.value(PublisherSettings.listEdits) { options.editableLists = settings.value(PublisherSettings.feeds) }
+        let mayEdit = settings.value(PublisherSettings.listEdits)
+        options.editableLists = mayEdit ? settings.value(PublisherSettings.feeds) : nil
         return options
     }
 

@@ -192,7 +192,8 @@ struct OperatorPageTests {
             let page = try await browser.get("messages/\(first)")
             #expect(page.status == 200 && page.body.contains("Accepted, for 1 apns"))
             #expect(page.body.contains("messages/\(second)\"><bdi>Correction for World: Calm</bdi>"))
-            #expect(page.body.contains("As apps get it") && page.body.contains("&lt;u&gt;Storm") && !page.body.contains("<u>"))
+            #expect(page.body.contains("As apps get it") && page.body.contains("&lt;u&gt;Storm"))
+            #expect(!page.body.contains("<u>"))
             let later = try await browser.get("messages/\(second)")
             #expect(later.body.contains("messages/\(first)\"><bdi>Message for World: &lt;u&gt;Storm</bdi>"))
             let device = try await browser.get("devices/phone-1")
@@ -272,10 +273,11 @@ struct OperatorPageTests {
             let asked = try await browser.post("publishers/desk/requests", form)
             #expect(asked.status == 303 && asked.location == "/-/news/admin/publishers/desk")
             for (path, form, status) in [
-                ("publishers/desk/requests", "action=erase&url=u", 400), ("publishers/desk/requests", "action=add&url=u", 400),
-                ("publishers/desk/requests", "action=poll&url=", 400), ("publishers/x/requests", "action=poll&url=u", 404),
+                ("desk", "action=erase&url=u", 400), ("desk", "action=add&url=u", 400),
+                ("desk", "action=poll&url=", 400), ("x", "action=poll&url=u", 404),
             ] {
-                #expect(try await browser.post(path, form).status == status, "\(path) \(form)")
+                let reply = try await browser.post("publishers/\(path)/requests", form)
+                #expect(reply.status == status, "\(path) \(form)")
             }
             let list = try await browser.get("publishers/desk")
             #expect(list.body.contains("https://b.example/&lt;u&gt;") && list.body.contains("waits for the publisher"))
