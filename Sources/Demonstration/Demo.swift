@@ -133,7 +133,7 @@ package struct Demo: Sendable {
         _ people: DemoPeople,
         _ ports: (hub: Int, feeds: Int),
         _ invitation: (@Sendable (DemoInvitation) -> String)?,
-        _ store: PageStore
+        _ pageStore: PageStore
     ) async throws {
         let endpoint = "http://127.0.0.1:\(ports.hub)/"
         let strings = try hub.connectionStrings(endpoint: endpoint)
@@ -162,8 +162,12 @@ package struct Demo: Sendable {
                 let names = subscriber.categories.joined(separator: ", ")
                 try environment.print("agent       \(subscriber.name) chose \(names); \(subscriber.user) is logged in")
             }
+            let lists = try feedLists(port: ports.feeds)
+            let store = try PublisherStore(path: "\(scratch)/publisher.sqlite")
+            defer { try? store.close() }
+            let announcing = pass(lists, store, client, isForced: true)
             try await firstToEnd([
-                { try await announce(client, people, feedPort: ports.feeds, to: subscribers) },
+                { try await announce(announcing, client, people, to: subscribers) },
                 {
                     try await Task.sleep(for: Self.patience)
                     throw DemoError("not everything arrived within \(Self.patience.components.seconds) s")
@@ -173,7 +177,7 @@ package struct Demo: Sendable {
             let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
             try PrivateFile.write("\(full)\n", to: file)
             let page = "\(endpoint)-/\(HubName.standard)/"
-            let code = try await store.inviteOperator(of: try HubName(HubName.standard), at: Timestamp(Date())).code
+            let code = try await pageStore.inviteOperator(of: try HubName(HubName.standard), at: Timestamp(Date())).code
             let shown = DemoInvitation(
                 connectionFile: file,
                 page: page,
@@ -182,7 +186,7 @@ package struct Demo: Sendable {
                 operatorLink: "\(page)admin/enter?code=\(code)"
             )
             try environment.print(invitation(shown))
-            try await Task.sleep(for: .seconds(Int32.max))
+            try await PublishWatch(pass(lists, store, client, isForced: false), directory: scratch).run()
         }
         try await firstToEnd(work)
     }
@@ -222,23 +226,21 @@ package struct Demo: Sendable {
     // MARK: - News
 
     private func announce(
+        _ pass: PublishPass,
         _ client: HubClient,
         _ people: DemoPeople,
-        feedPort: Int,
         to subscribers: [Subscriber]
     ) async throws {
-        let lists = try feedLists(port: feedPort)
-        let store = try PublisherStore(path: "\(scratch)/publisher.sqlite")
-        defer { try? store.close() }
-        let baseline = try await publish(lists, store, client)
+        let baseline = try await publish(pass)
         let found = "\(Counted.text(baseline.recorded, "entry", "entries")) recorded, \(baseline.sent) announced"
         try environment.print("publisher   first pass: \(found)")
         samples.moveOn()
         let start = Timestamp(Date())
-        let pass = try await publish(lists, store, client)
-        try environment.print(
-            "publisher   second pass: \(Counted.text(pass.announced, "new entry", "new entries")), \(Counted.text(pass.sent, "message")) sent"
-        )
+        let news = try await publish(pass)
+        let sent =
+            "\(Counted.text(news.announced, "new entry", "new entries")), \(Counted.text(news.sent, "message")) sent"
+        try environment.print("publisher   second pass: \(sent)")
+        await pass.reportHealth(after: news, schedule: .watch)
         let personal = try await people.talk(through: subscribers[0].agent)
         try environment.print("people      \(subscribers[0].user) notified \(subscribers[1].user), once securely")
         // Streams are in order: an agent that has this message has all earlier ones.
@@ -254,15 +256,16 @@ package struct Demo: Sendable {
         try environment.print("every expected message arrived once, and no other")
     }
 
-    private func publish(
+    private func pass(
         _ lists: FeedLists,
         _ store: PublisherStore,
-        _ client: HubClient
-    ) async throws -> PublishReport {
+        _ client: HubClient,
+        isForced: Bool
+    ) -> PublishPass {
         var options = PublishOptions()
-        options.force = true
+        options.force = isForced
         options.publisher = "demo"
-        let pass = PublishPass(
+        return PublishPass(
             lists: lists,
             store: store,
             http: http,
@@ -270,6 +273,9 @@ package struct Demo: Sendable {
             options: options,
             reporter: PublishReporter(line: { environment.reporter.warning($0.text) })
         )
+    }
+
+    private func publish(_ pass: PublishPass) async throws -> PublishReport {
         let report = try await pass.run()
         guard report.exit == .done else { throw DemoError("the publisher ended with \(report.exit)") }
         return report

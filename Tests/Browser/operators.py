@@ -49,10 +49,16 @@ def stock(t):
         {"title": "An old story", "state": "firstReading", "reason": "recorded at the first reading", "date": now},
     ]
     feeds = [
-        {"category": "World", "url": "https://example.org/world", "state": "well", "title": "World news", "entries": entries},
+        {
+            "category": "World", "url": "https://example.org/world", "state": "well", "title": "World news", "entries": entries,
+            "lastPoll": now, "passes": "r0u15f15u30r15",
+        },
         {"category": "Sports", "url": "https://example.org/sports", "state": "failing", "error": "the server answered 404"},
     ]
-    report = {"schedule": "watch", "lastPass": now, "exitCode": 0, "outbox": 0, "feeds": feeds}
+    report = {
+        "schedule": "watch", "lastPass": now, "exitCode": 0, "outbox": 0, "feeds": feeds,
+        "actions": ["poll", "pause", "resume", "add", "remove"],
+    }
     t.hub.call("PUT", "/publishers/desk", report)
 
 
@@ -78,7 +84,7 @@ def tour(t, name):
         equal(tab.js("document.querySelector('nav [aria-current]').getAttribute('href')"), place)
         look(t, tab, f"{name}-{place.strip('/').split('/')[-1]}")
     for page, link, text in [
-        ("messages", "tbody a", "Failed devices"), ("devices", "tbody a[href*='/devices/']", HANDLE),
+        ("messages", "tbody a", "Outcomes at push services"), ("devices", "tbody a[href*='/devices/']", HANDLE),
         ("devices", "tbody a[href*='/registrations/']", HANDLE), ("publishers", "tbody a", "the server answered 404"),
         ("publishers/desk", "tbody a[href*='world']", "recorded at the first reading"),
     ]:
@@ -96,6 +102,23 @@ def glance(t):
 @case("the operator's view in the dark", profile="dark")
 def glance_in_the_dark(t):
     tour(t, "dark")
+
+
+@case("an operator asks a publisher, without a script and by keyboard")
+def requests(t):
+    stock(t)
+    tab = operate(t)
+    visit(tab, "publishers/desk")
+    follow(tab, "tbody a[href*='world']")
+    check(tab.js("document.querySelector('.strip').getAttribute('aria-label')") == "2 read, 2 not changed, 1 failed")
+    follow(tab, "input[value=pause] ~ button")
+    equal(tab.js("location.pathname"), "/-/news/admin/publishers/desk")
+    check("waits for the publisher" in tab.js(MAIN))
+    tab.js("document.querySelector('main [name=category]').value = 'World'")
+    tab.js("document.querySelector('main [name=url]').value = 'https://example.org/new'")
+    follow(tab, "input[value=add] ~ button")
+    check("https://example.org/new" in tab.js(MAIN))
+    look(t, tab, "requests")
 
 
 @case("an operator finds devices, and why one of them got a message")

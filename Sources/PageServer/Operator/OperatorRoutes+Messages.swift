@@ -142,8 +142,8 @@ extension OperatorRoutes {
             if !rendered.isEmpty { page.sections.append(OperatorSection("As apps get it", facts: rendered)) }
         }
         if report.state != .scheduled, report.state != .canceled {
-            page.sections.append(reasons(report, request))
-            page.sections.append(try await failures(of: id, request))
+            let failures = try await failures(of: id, request)
+            page.sections += [reasons(report, request), failures].compactMap(\.self)
         }
         return request.base.page(page)
     }
@@ -239,7 +239,7 @@ extension OperatorRoutes {
     /// The failed devices, or those with the outcome that the query names.
     ///
     /// It reads a bounded number of devices.
-    private static func failures(of id: MessageID, _ request: OperatorRequest) async throws -> OperatorSection {
+    private static func failures(of id: MessageID, _ request: OperatorRequest) async throws -> OperatorSection? {
         let (platform, outcome) = (request.query["platform"], request.query["outcome"])
         var (targets, next, pages) = ([FailedTargets.Target](), request.query["failures"], 0)
         repeat {
@@ -249,6 +249,8 @@ extension OperatorRoutes {
             }
             (next, pages) = (page.next, pages + 1)
         } while next != nil && targets.count < shownFailures && pages < searchedPages
+        let isChosen = platform != nil || outcome != nil
+        guard isChosen || !targets.isEmpty || next != nil else { return nil }
         let rows = targets.map { target -> [OperatorTable.Cell] in
             [
                 .init("\(target.platform)"), name(of: target, request), .init(target.outcome), .init(target.reason),
@@ -258,7 +260,7 @@ extension OperatorRoutes {
             "Failed devices",
             ["Platform", "Device", "Outcome", "Reason"],
             rows,
-            empty: next == nil ? "No push service has failed." : "None of the devices that were searched."
+            empty: next == nil ? "There are none." : "None of the devices that were searched."
         )
         let more = next.map { next in
             let parts = [("failures", next), ("platform", platform), ("outcome", outcome)]

@@ -45,7 +45,7 @@ extension OperatorRoutes {
                 .init(feed.category), .init(feed.state, isBad: feed.isFailing),
                 strip(of: feed), .init(feed.lastSuccess.map(words.time) ?? "never"),
                 .init(feed.newestEntry.map(words.time) ?? ""), .init(feed.nextPoll.map(words.time) ?? ""),
-                .init(feed.error ?? ""), .init(feed.url),
+                .init(feed.error ?? ""),
             ]
         }
         let facts = [
@@ -60,7 +60,6 @@ extension OperatorRoutes {
             "Feeds",
             [
                 "Feed", "Category", "State", "Polls", "Last success", "Newest entry", "Next poll", "Last error",
-                "Address",
             ],
             rows,
             empty: "It has no feeds."

@@ -6,6 +6,7 @@ package struct Chart: Sendable {
     /// The height and the width of the drawing, without its labels.
     private static let height = 100
     private static let width = 720
+    private static let labelWidth = 80
     /// The largest number of series that have colours of their own; others are added up.
     private static let maximumSeries = 5
 
@@ -28,6 +29,8 @@ package struct Chart: Sendable {
     struct Day: Sendable {
         let x: Int
         let label: String
+        /// True if there is no room for the label after the line.
+        let isLate: Bool
     }
 
     let title: String
@@ -106,7 +109,9 @@ package struct Chart: Sendable {
             let at = Timestamp(milliseconds: start.milliseconds + Int64(index) * 3_600_000)
             let time = at.wholeSecond
             let (left, right) = (index * Self.width / hours.count, (index + 1) * Self.width / hours.count)
-            if time.dropFirst(11).hasPrefix("00") { days.append(Day(x: left, label: String(time.prefix(10)))) }
+            if time.dropFirst(11).hasPrefix("00") {
+                days.append(Day(x: left, label: String(time.prefix(10)), isLate: left > Self.width - Self.labelWidth))
+            }
             let hour = "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
             var sum = 0.0
             for (series, value) in row.enumerated() where value > 0 {

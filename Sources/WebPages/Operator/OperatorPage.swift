@@ -115,6 +115,7 @@ package struct OperatorForm: Sendable {
     let action: String
     let hidden: [Hidden]
     let fields: [OperatorSearch.Field]
+    let hasFields: Bool
     let button: String
     let hint: String?
 
@@ -127,7 +128,7 @@ package struct OperatorForm: Sendable {
     ) {
         self.action = action
         self.hidden = hidden.map { Hidden(name: $0.key, value: $0.value) }
-        (self.fields, self.button, self.hint) = (fields, button, hint)
+        (self.fields, hasFields, self.button, self.hint) = (fields, !fields.isEmpty, button, hint)
     }
 }
 
