@@ -216,8 +216,10 @@ import Testing
     }
 
     @Test func `a connection without an answer to a question for a sign of life is closed`() async throws {
+        let asked = Gate()
         let server = try await FrameServer { frame in
-            frame.connection == 1 ? .nothing : .bytes(Self.answer(frame))
+            if frame.isPing { asked.open() }
+            return frame.connection == 1 ? .nothing : .bytes(Self.answer(frame))
         }
         let impatient = impatientClient()
         let outcomes = await send(["a", "b"], to: server, with: impatient)
@@ -227,6 +229,8 @@ import Testing
                 continue
             }
         }
+        // The server may read the question after the client has given up.
+        await asked.opened()
         #expect(server.frames.elements.contains { $0.isPing })
         #expect(try await send(["c"], to: server, with: impatient)[0].get().status == 200)
         #expect(server.connections == [1, 2])
