@@ -1,5 +1,6 @@
 import Formats
 package import HubProtocol
+import Mustache
 
 /// Numbers over time as stacked bars, with the same numbers in a table.
 package struct Chart: Sendable {
@@ -21,6 +22,14 @@ package struct Chart: Sendable {
         let label: String
     }
 
+    /// The values as a table, newest first.
+    struct Numbers: Sendable {
+        let caption: String
+        let headers: [String]
+        /// The texts of each row's cells.
+        let rows: [[String]]
+    }
+
     struct Key: Sendable {
         let series: Int
         let name: String
@@ -40,7 +49,7 @@ package struct Chart: Sendable {
     let keys: [Key]
     /// True if colours must be explained.
     let hasKeys: Bool
-    let table: OperatorTable
+    let table: Numbers
     /// True if there is nothing to draw.
     package let isEmpty: Bool
 
@@ -104,7 +113,7 @@ package struct Chart: Sendable {
         self.keys = keys.enumerated().map { Key(series: $0 + 1, name: $1) }
         hasKeys = keys.count > 1
         var (bars, days): ([Bar], [Day]) = ([], [])
-        var cells: [[OperatorTable.Cell]] = []
+        var cells: [[String]] = []
         for (index, row) in hours.enumerated() {
             let at = Timestamp(milliseconds: start.milliseconds + Int64(index) * 3_600_000)
             let time = at.wholeSecond
@@ -131,10 +140,25 @@ package struct Chart: Sendable {
                     )
                 )
             }
-            if sum > 0 { cells.append([.init(hour)] + labels[index].map { .init($0) }) }
+            if sum > 0 { cells.append([hour] + labels[index]) }
         }
         (self.bars, self.days) = (bars, days)
-        table = OperatorTable(title, ["Hour"] + keys, cells.reversed(), empty: "Nothing yet.")
+        table = Numbers(caption: title, headers: ["Hour"] + keys, rows: cells.reversed())
+    }
+}
+
+// A chart has hundreds of them: reflection would take most of a page's time.
+extension Chart.Bar: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "x": x
+        case "y": y
+        case "width": width
+        case "height": height
+        case "series": series
+        case "label": label
+        default: nil
+        }
     }
 }
 

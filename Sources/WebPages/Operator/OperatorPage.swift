@@ -1,4 +1,5 @@
 package import HubProtocol
+import Mustache
 
 /// A page of the operator's view: a heading, an optional search, and sections with facts, lines and tables.
 ///
@@ -255,5 +256,34 @@ package struct OperatorTable: Sendable {
         self.rows = rows.map(Row.init)
         hasRows = !rows.isEmpty
         self.empty = empty
+    }
+}
+
+// Tables have hundreds of them: reflection would take most of a page's time.
+extension OperatorTable.Row: MustacheParent {
+    func child(named name: String) -> Any? { name == "cells" ? cells : nil }
+}
+
+extension OperatorTable.Cell: MustacheParent {
+    package func child(named name: String) -> Any? {
+        switch name {
+        case "text": text
+        case "link": link
+        case "action": action
+        case "classes": classes
+        case "strip": strip
+        case "hasStrip": hasStrip
+        default: nil
+        }
+    }
+}
+
+extension OperatorTable.StripPart: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "kind": kind
+        case "label": label
+        default: nil
+        }
     }
 }
