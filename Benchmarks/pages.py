@@ -164,7 +164,7 @@ def page_size(hub, failures):
     if page.count('<li class="message') != SHOWN + 1 or page.count('role="switch"') != CATEGORIES:
         sys.exit("the page is not the one to be measured")
     sizes = {"page": len(page.encode())}
-    for path in re.findall(r'(?:href|src)="(/-/assets/[^"]+)"', page):
+    for path in re.findall(r'(?:href|src)="(/-/assets/[^"]+\.(?:css|js))"', page):
         connection.request("GET", path)
         sizes[path.split("/")[-1].split(".")[0]] = len(connection.getresponse().read())
     first, last = (statistics.median(column) for column in zip(*times))

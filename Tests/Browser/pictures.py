@@ -64,6 +64,8 @@ class Demo:
                     "accepted": count, "written": count * 38, "streams": 40 + int(30 * day),
                     "outcomes": {"Success": count * 92, "WrongToken": count // 4, "BadChannel": hour % 7 // 6 * 3},
                     "registrations": {"apns": 640 - age, "fcmv1": 520 - age // 2, "browser": 88 - age // 9},
+                    # By the positions of their sizes in `TimeHistogram.limits`.
+                    "times": {"stream": {"3": count, str(6 + hour % 3): 1}, "apns": {"11": count, str(13 + hour % 4): 1}} if count else {},
                 }
                 database.execute(
                     "INSERT OR REPLACE INTO figure VALUES (?, 3600, ?, ?)", (hub, hour * 3_600_000, json.dumps(figures))
