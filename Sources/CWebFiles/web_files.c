@@ -56,6 +56,9 @@ BYTES(operator_fields_mustache)
 BYTES(operator_nav_mustache)
 #embed "files/operator-nav.mustache"
 };
+BYTES(operator_search_mustache)
+#embed "files/operator-search.mustache"
+};
 BYTES(operator_send_mustache)
 #embed "files/operator-send.mustache"
 };
@@ -113,6 +116,7 @@ static const struct web_file files[] = {
     FILE("operator-enter.mustache", operator_enter_mustache),
     FILE("operator-fields.mustache", operator_fields_mustache),
     FILE("operator-nav.mustache", operator_nav_mustache),
+    FILE("operator-search.mustache", operator_search_mustache),
     FILE("operator-send.mustache", operator_send_mustache),
     FILE("operator.js", operator_js),
     FILE("operator.mustache", operator_mustache),

@@ -27,6 +27,14 @@ struct OperatorDraft: Sendable {
     /// The audiences, for display.
     var audience: String { parts.map(\.audience).joined(separator: ", ") }
 
+    /// The urgency, for display; `nil` for a withdrawal.
+    var urgency: String? {
+        guard let properties = parts.first?.properties, properties[.status] != MessageStatus.withdrawn.rawValue else {
+            return nil
+        }
+        return properties.isUrgent ? "urgent" : properties[.urgency] ?? "normal"
+    }
+
     /// The content, as pages show it.
     var shown: NewsText { NewsText(parts.first?.properties ?? MessageProperties([:])) }
 

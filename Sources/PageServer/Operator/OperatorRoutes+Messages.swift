@@ -130,12 +130,13 @@ extension OperatorRoutes {
             button: "Explain"
         )
         page.search?.hint = "The id of an installation, or a push handle."
+        page.isSearchLast = device == nil
         if let device = report.device {
             page.sections.append(OperatorSection("This device", facts: words.facts(device)))
         }
         let story = Result { () throws(SentStory.Refusal) in try SentStory(report) }
+        page.sections.insert(replacing(report, story, request), at: 0)
         page.sections.append(OperatorSection("Outcome", facts: words.facts(report)))
-        page.sections.append(replacing(report, story, request))
         page.sections.append(try await timeline(report, try? story.get(), request))
         if let story = try? story.get() {
             let rendered = try await TemplatePreview(of: story.tags, request.hub).facts(story.properties)
@@ -202,9 +203,12 @@ extension OperatorRoutes {
         _ request: OperatorRequest
     ) -> OperatorSection {
         if case .failure(let refusal) = story {
-            return OperatorSection("Correct or withdraw", lines: ["It cannot be replaced: it \(refusal)."])
+            return OperatorSection(shownTitle(report), lines: ["It cannot be replaced: it \(refusal)."])
         }
-        var section = OperatorSection("Correct or withdraw")
+        var section = OperatorSection(shownTitle(report))
+        if report.position != nil {
+            section.lines = ["Sent \(words.time(report.dueAt ?? report.acceptedAt)), for \(words.matched(report))."]
+        }
         section.links = [("Correct", "correct"), ("Withdraw", "withdraw")].map { label, name in
             OperatorLink(label, href: "\(request.root)send?\(name)=\(report.id)")
         }

@@ -119,7 +119,7 @@ extension OperatorRoutes {
                 ReportFact("To", draft.audience),
                 ReportFact("Recipients", lines.joined(separator: "\n"), isBad: total == 0),
                 ReportFact("When", draft.date.map { words.time(Timestamp($0)) } ?? "at once"),
-                ReportFact("Link", draft.shown.link),
+                ReportFact("Link", draft.shown.link), ReportFact("Urgency", draft.urgency),
                 ReportFact("Approval", needsApproval ? "by a second account, within a day" : nil),
             ],
             warnings: warnings,

@@ -12,6 +12,8 @@ package struct OperatorPage: WebPage {
     let nav: OperatorNav
     let heading: String
     package var search: OperatorSearch?
+    /// True for a search that matters less than the sections.
+    package var isSearchLast = false
     package var sections: [OperatorSection] = []
     /// The link to the next part of the list.
     package var more: OperatorLink?
@@ -55,6 +57,8 @@ package struct OperatorNav: Sendable {
 
     /// `/-/{hub}/admin/`.
     let root: String
+    /// The readers' page, `/-/{hub}/`.
+    let home: String
     let items: [Item]
     /// The address that ends an operator's session; `nil` for an account.
     let leave: String?
@@ -65,6 +69,7 @@ package struct OperatorNav: Sendable {
     ///   - isOfDesk: True for an account that sees the desk only.
     package init(root: String, at place: Place?, isOfDesk: Bool = false) {
         self.root = root
+        home = root.hasSuffix("admin/") ? String(root.dropLast("admin/".count)) : root
         let places: [Place] = isOfDesk ? [.send, .drafts, .scheduled] : Place.allCases
         items = places.map { Item(href: root + $0.rawValue, label: $0.label, isCurrent: $0 == place) }
         leave = isOfDesk ? nil : "\(root)leave"
