@@ -95,8 +95,8 @@ final class CohortLog {
     private var completeThrough: LogSequence = 0
     /// Measured messages that a stream may lack, in log order.
     private(set) var unwritten: [LogSequence] = []
-    /// True if one of them has come since the last write.
-    private var hasFresh = false
+    /// The number of those that have come since the last write.
+    private var freshCount = 0
     /// The time of the last write of messages.
     private(set) var lastWrite: NIODeadline?
 
@@ -131,20 +131,18 @@ final class CohortLog {
     /// Notes a measured message for streams of the cohort.
     func expect(_ sequence: LogSequence) {
         unwritten.append(sequence)
-        hasFresh = true
+        // Those before it are not measured any more.
+        if unwritten.count > UnwrittenMessages.maximum { unwritten.removeFirst() }
+        freshCount = min(freshCount + 1, unwritten.count)
     }
-
-    /// True if the message was the last one that was noted.
-    func expects(_ sequence: LogSequence) -> Bool { unwritten.last == sequence }
 
     /// Notes a write of messages to a stream.
     ///
     /// - Returns: The messages that may have been written for the first time.
-    func wrote(at time: NIODeadline) -> [LogSequence] {
+    func wrote(at time: NIODeadline) -> ArraySlice<LogSequence> {
         lastWrite = time
-        guard hasFresh else { return [] }
-        hasFresh = false
-        return unwritten
+        defer { freshCount = 0 }
+        return unwritten.suffix(freshCount)
     }
 
     /// Takes the messages that all streams have that were open when the messages came.
@@ -157,6 +155,7 @@ final class CohortLog {
         }
         let written = unwritten.prefix { $0 <= complete }
         unwritten = Array(unwritten.dropFirst(written.count))
+        freshCount = min(freshCount, unwritten.count)
         return written
     }
 

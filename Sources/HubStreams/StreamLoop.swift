@@ -76,7 +76,7 @@ package final class StreamLoop: @unchecked Sendable {
     private var closure: ProtocolError?
     var cohorts = CohortTable()
     var work = StreamWork()
-    private var unwritten = UnwrittenMessages()
+    var unwritten = UnwrittenMessages()
     /// Everything up to this sequence has arrived and was rendered.
     private(set) var head: LogSequence
     private var turns = HeavyTurns()
@@ -405,39 +405,6 @@ package final class StreamLoop: @unchecked Sendable {
             noteWrite(to: cohort)
         }
         outputIsReady(session)
-    }
-
-    // MARK: - Times of messages
-
-    /// Measures a message that is about to be rendered.
-    func beginMeasuring(_ message: RoutedMessage) {
-        // The clock may have been set back since.
-        let age = message.acceptedAt.map { max(.zero, host.now() - $0) } ?? .zero
-        unwritten.begin(message.sequence, age: age, at: eventLoop.now)
-    }
-
-    func endRendering(_ sequence: LogSequence) {
-        if let times = unwritten.end(sequence) { host.noteWritten(sequence, times) }
-    }
-
-    /// Notes that a message is for streams of a cohort.
-    func expect(_ sequence: LogSequence, at cohort: CohortLog) {
-        guard !cohort.expects(sequence), unwritten.expect(sequence) else { return }
-        cohort.expect(sequence)
-    }
-
-    private func noteWrite(to cohort: CohortLog) {
-        let now = eventLoop.now
-        let fresh = cohort.wrote(at: now)
-        if !fresh.isEmpty { unwritten.note(fresh, at: now) }
-    }
-
-    /// Removes the entries of a cohort that all of its streams have, and ends the measurement of their messages.
-    func tidy(_ cohort: CohortLog) {
-        cohorts.trim(cohort)
-        for sequence in cohort.takeWritten() {
-            if let times = unwritten.end(sequence, lastWrite: cohort.lastWrite) { host.noteWritten(sequence, times) }
-        }
     }
 
     // MARK: - Questions

@@ -13,30 +13,49 @@ struct UnwrittenMessages {
         var parts = 1
         var firstAt: NIODeadline?
         var lastAt: NIODeadline?
+
+        /// `nil` if no stream got it.
+        var times: StreamTimes? {
+            guard let firstAt, let lastAt, lastAt >= firstAt else { return nil }
+            func time(until end: NIODeadline) -> Duration { age + .nanoseconds((end - begunAt).nanoseconds) }
+            return StreamTimes(first: time(until: firstAt), last: time(until: lastAt))
+        }
     }
 
-    /// The largest number of messages that wait at once; the times of others are not measured.
-    private static let maximum = 1_000
+    /// The largest number of messages that wait at once.
+    ///
+    /// A reader that takes little makes all of its messages wait, and must not keep others from being measured.
+    static let maximum = 256
 
     private var messages: [LogSequence: Message] = [:]
 
     /// Begins with a message that is about to be rendered.
-    mutating func begin(_ sequence: LogSequence, age: Duration, at time: NIODeadline) {
-        guard messages.count < Self.maximum else { return }
+    ///
+    /// - Returns: The oldest message, if there are too many: a stream lacks it, and its time is that until now.
+    mutating func begin(
+        _ sequence: LogSequence,
+        age: Duration,
+        at time: NIODeadline
+    ) -> (sequence: LogSequence, times: StreamTimes)? {
+        var givenUp: (LogSequence, StreamTimes)?
+        if messages.count == Self.maximum, let oldest = messages.keys.min() {
+            messages[oldest]?.lastAt = time
+            givenUp = messages.removeValue(forKey: oldest)?.times.map { (oldest, $0) }
+        }
         messages[sequence] = Message(age: age, begunAt: time)
+        return givenUp
     }
 
     /// Adds a cohort with a stream that gets the message.
     ///
-    /// - Returns: False for a message that is not measured.
+    /// - Returns: False for a message that is not measured any more.
     mutating func expect(_ sequence: LogSequence) -> Bool {
-        guard messages[sequence] != nil else { return false }
         messages[sequence]?.parts += 1
-        return true
+        return messages[sequence] != nil
     }
 
     /// Notes that some messages were written to a stream.
-    mutating func note(_ sequences: [LogSequence], at time: NIODeadline) {
+    mutating func note(_ sequences: ArraySlice<LogSequence>, at time: NIODeadline) {
         for sequence in sequences where messages[sequence]?.firstAt == nil { messages[sequence]?.firstAt = time }
     }
 
@@ -47,15 +66,7 @@ struct UnwrittenMessages {
         guard var message = messages[sequence] else { return nil }
         message.parts -= 1
         if let lastWrite { message.lastAt = max(message.lastAt ?? lastWrite, lastWrite) }
-        guard message.parts == 0 else {
-            messages[sequence] = message
-            return nil
-        }
-        messages[sequence] = nil
-        guard let first = message.firstAt, let last = message.lastAt, last >= first else { return nil }
-        func time(until end: NIODeadline) -> Duration {
-            message.age + .nanoseconds((end - message.begunAt).nanoseconds)
-        }
-        return StreamTimes(first: time(until: first), last: time(until: last))
+        messages[sequence] = message.parts == 0 ? nil : message
+        return message.parts == 0 ? message.times : nil
     }
 }

@@ -158,6 +158,25 @@ struct StreamLoopTests {
         #expect(try #require(times.value[10]).last < .seconds(1))
     }
 
+    @Test func `a stream that takes little does not keep later messages from being measured`() throws {
+        let loop = loop(head: 5)
+        let slow = Probe()
+        _ = try attach(to: loop, after: 5, through: 5)
+        _ = try attach(to: loop, slow, ordinal: 2, after: 5, through: 5)
+        slow.take(false)
+        let count = LogSequence(rawValue: Int64(UnwrittenMessages.maximum))
+        for number in 6...(count.rawValue + 8) {
+            let sequence = LogSequence(rawValue: number)
+            loop.apply([.publish(try message(sequence)), .head(sequence)])
+            eventLoop.advanceTime(by: .milliseconds(1))
+        }
+        // The slow stream has the first one; the next ones are given up one by one.
+        #expect(times.value.keys.sorted() == [6, 7, 8])
+        let givenUp = try #require(times.value[7])
+        #expect(givenUp.first < .milliseconds(100) && givenUp.last >= .milliseconds(UnwrittenMessages.maximum))
+        #expect(loop.cohorts.inOrder().allSatisfy { $0.unwritten.count == UnwrittenMessages.maximum })
+    }
+
     @Test func `of many streams those that are asked for tell how far they are`() throws {
         let loop = loop(head: 5)
         let sessions = try (1...3).map { number in

@@ -15,15 +15,11 @@ package struct TimeHistogram: Sendable, Equatable {
     package var count: Int { counts.values.saturatingSum() }
 
     package mutating func add(_ time: Duration) {
-        counts[Self.size(milliseconds: Int(clamping: time.milliseconds)), default: 0] += 1
+        counts[Self.rank(milliseconds: Int(clamping: time.milliseconds)), default: 0] += 1
     }
 
-    private static func size(milliseconds: Int) -> Int {
-        limits.firstIndex { milliseconds < $0 } ?? limits.count
-    }
-
-    /// The number of limits up to a time, by which a picture shows it.
-    package static func rank(milliseconds: Int) -> Int { size(milliseconds: milliseconds) }
+    /// The number of limits up to a time, by which it is counted, and by which a picture shows it.
+    package static func rank(milliseconds: Int) -> Int { limits.firstIndex { milliseconds < $0 } ?? limits.count }
 
     package static func + (one: TimeHistogram, other: TimeHistogram) -> TimeHistogram {
         var sum = one

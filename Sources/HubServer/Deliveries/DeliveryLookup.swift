@@ -90,7 +90,7 @@ struct DeliveryLookup: Sendable {
     }
 
     /// The newest messages, each with the reason why a device got it or did not, and without outcomes at others.
-    func explained(to device: String, _ count: Int) async throws -> [MessageReport] {
+    func explained(to name: String, _ count: Int) async throws -> [MessageReport] {
         let messages = try await hub.store.newestMessages(
             hub: hub.record.id,
             through: hub.status.head,
@@ -100,14 +100,16 @@ struct DeliveryLookup: Sendable {
             var reports: [MessageReport] = []
             for message in messages {
                 let record = message.logged.record
+                // A message that cannot be read was not sent to anybody.
+                guard let id = try? record.id, let device = try? DeviceLookup(self, message) else { continue }
                 var report = MessageReport(
-                    id: try record.id,
+                    id: id,
                     format: record.format,
                     acceptedAt: message.at.wholeSecond,
                     state: .unknown
                 )
                 report.show(record, reserved: hub.configuration.reservedTags)
-                report.device = try await DeviceLookup(self, message).report(device)
+                report.device = try await device.report(name)
                 reports.append(report.listed)
             }
             return reports

@@ -1,7 +1,4 @@
 import HubProtocol
-import HubRouting
-import HubStore
-import HubStreams
 import Synchronization
 
 /// The times from the acceptance of a hub's messages to their deliveries, until ``FigureKeeper`` records them.
@@ -61,8 +58,6 @@ final class DeliveryTimes: Sendable {
 }
 
 extension DeliveryTimes.Taken {
-    var isEmpty: Bool { histograms.isEmpty && streams.isEmpty }
-
     /// The histograms, with the messages at streams.
     var all: [String: TimeHistogram] {
         var all = histograms

@@ -38,21 +38,24 @@ extension DeliveryLane {
             $0[$1] = courses[$1]?.rendering.acceptedAt
         }
         do {
-            let (counts, done) = try await perform { transaction in
+            let (counts, done, answered) = try await perform { transaction in
                 var counts: [PushCounters.Outcome: Int] = [:]
-                var done: [DeliveryKey] = []
+                var (done, answered): ([DeliveryKey], [DeliveryKey]) = ([], [])
                 for (delivery, progress) in batch.progress.sorted(by: { $0.key.sequence < $1.key.sequence }) {
                     let ended = try transaction.record(progress, of: delivery, hub: key, at: at)
                     counts.add(progress, ended: ended, delivery.platform)
-                    if ended > 0, try transaction.hasEnded(delivery) { done.append(delivery) }
+                    guard ended > 0 || expiring.contains(delivery), try transaction.hasEnded(delivery) else { continue }
+                    done.append(delivery)
+                    if ended > 0 { answered.append(delivery) }
                 }
-                return ((counts, done), try transaction.apply(batch.handles, hub: key, at: at))
+                return ((counts, done, answered), try transaction.apply(batch.handles, hub: key, at: at))
             }
             letGo(batch)
             noteAwaitedHosts(of: batch)
-            expiries.forget(done.filter(expiring.contains))
+            expiries.forget(done)
             hub.counters.push.add(counts)
-            hub.counters.times.note(done.compactMap { key in accepted[key].map { max(.zero, at - $0) } }, at: platform)
+            let times = answered.compactMap { key in accepted[key].map { max(.zero, at - $0) } }
+            hub.counters.times.note(times, at: platform)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
             if !counts.isEmpty || hasRetries || batch.hasReturned { wakeUp.signal() }
         } catch is LeaseLost {
