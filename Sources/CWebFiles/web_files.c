@@ -50,14 +50,11 @@ BYTES(notify_mustache)
 BYTES(operator_enter_mustache)
 #embed "files/operator-enter.mustache"
 };
-BYTES(operator_fields_mustache)
-#embed "files/operator-fields.mustache"
+BYTES(operator_form_mustache)
+#embed "files/operator-form.mustache"
 };
 BYTES(operator_nav_mustache)
 #embed "files/operator-nav.mustache"
-};
-BYTES(operator_search_mustache)
-#embed "files/operator-search.mustache"
 };
 BYTES(operator_send_mustache)
 #embed "files/operator-send.mustache"
@@ -114,9 +111,8 @@ static const struct web_file files[] = {
     FILE("notify.js", notify_js),
     FILE("notify.mustache", notify_mustache),
     FILE("operator-enter.mustache", operator_enter_mustache),
-    FILE("operator-fields.mustache", operator_fields_mustache),
+    FILE("operator-form.mustache", operator_form_mustache),
     FILE("operator-nav.mustache", operator_nav_mustache),
-    FILE("operator-search.mustache", operator_search_mustache),
     FILE("operator-send.mustache", operator_send_mustache),
     FILE("operator.js", operator_js),
     FILE("operator.mustache", operator_mustache),

@@ -187,7 +187,7 @@ struct PageTemplateTests {
     @Test func `each page for readers is tested`() throws {
         let files = WebFiles.names.filter { $0.hasSuffix(".mustache") && !$0.hasPrefix("operator") }
         let templates = Set(files.map { String($0.dropLast(".mustache".count)) })
-        let parts: Set = ["chart", "layout", "message", "operator-fields", "operator-search", "send"]
+        let parts: Set = ["chart", "layout", "message", "operator-form", "send"]
         #expect(try Set(Self.pages().map(\.template)) == templates.subtracting(parts))
     }
 

@@ -103,7 +103,7 @@ struct OperatorRequest: Sendable {
     }
 
     func nav(_ place: OperatorNav.Place?) -> OperatorNav {
-        OperatorNav(root: root, at: place, isOfDesk: isOnDeskOnly)
+        OperatorNav(home: base.home, root: root, at: place, isOfDesk: isOnDeskOnly)
     }
 
     func page(_ place: OperatorNav.Place?, _ heading: String) -> OperatorPage {

@@ -46,16 +46,16 @@ extension OperatorRoutes {
         let from = try start(request)
         let (answer, next) = try await request.hub.page(of: choice, from: from, count: shownDevices)
         var page = request.page(.devices, "Devices")
-        page.search = OperatorSearch(
-            "\(request.root)devices",
+        page.search = OperatorForm(
+            search: "\(request.root)devices",
             [
-                OperatorSearch.Field(
+                OperatorForm.Field(
                     "Find by",
                     name: "by",
                     choices: Search.allCases.map { ($0.rawValue, $0.label) },
                     selected: search.rawValue
                 ),
-                OperatorSearch.Field("Name", name: "q", value: text),
+                OperatorForm.Field("Name", name: "q", value: text),
             ],
             button: "Find"
         )

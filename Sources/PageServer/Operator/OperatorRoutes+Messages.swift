@@ -79,8 +79,8 @@ extension OperatorRoutes {
         _ filter: MessageFilter,
         device: String?,
         _ request: OperatorRequest
-    ) async throws -> OperatorSearch {
-        typealias Field = OperatorSearch.Field
+    ) async throws -> OperatorForm {
+        typealias Field = OperatorForm.Field
         let known = try await request.hub.categories()
         let categories = known.contains(filter.category) || filter.category.isEmpty ? known : known + [filter.category]
         var fields = [
@@ -100,7 +100,7 @@ extension OperatorRoutes {
             Field("Day (UTC)", name: "day", value: filter.day, type: "date"),
         ]
         if let device { fields.append(Field("Device", name: "device", value: device)) }
-        return OperatorSearch("\(request.root)messages", fields, button: "Filter")
+        return OperatorForm(search: "\(request.root)messages", fields, button: "Filter")
     }
 
     /// The title of a message; a message without one has its format, or its id.
@@ -124,18 +124,18 @@ extension OperatorRoutes {
         let device = request.query["device"].flatMap { $0.isEmpty ? nil : $0 }
         let report = try await request.hub.report(on: id, device: device)
         var page = request.page(.messages, "Message")
-        page.search = OperatorSearch(
-            "\(request.root)messages/\(id)",
-            [OperatorSearch.Field("Why did a device get it, or not?", name: "device", value: device ?? "")],
-            button: "Explain"
+        page.search = OperatorForm(
+            search: "\(request.root)messages/\(id)",
+            [OperatorForm.Field("Why did a device get it, or not?", name: "device", value: device ?? "")],
+            button: "Explain",
+            hint: "The id of an installation, or a push handle."
         )
-        page.search?.hint = "The id of an installation, or a push handle."
         page.isSearchLast = device == nil
+        let story = Result { () throws(SentStory.Refusal) in try SentStory(report) }
+        page.sections = [replacing(report, story, request)]
         if let device = report.device {
             page.sections.append(OperatorSection("This device", facts: words.facts(device)))
         }
-        let story = Result { () throws(SentStory.Refusal) in try SentStory(report) }
-        page.sections.insert(replacing(report, story, request), at: 0)
         page.sections.append(OperatorSection("Outcome", facts: words.facts(report)))
         page.sections.append(try await timeline(report, try? story.get(), request))
         if let story = try? story.get() {

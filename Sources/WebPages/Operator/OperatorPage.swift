@@ -11,7 +11,7 @@ package struct OperatorPage: WebPage {
     package var title: String { "\(heading) – \(frame.name)" }
     let nav: OperatorNav
     let heading: String
-    package var search: OperatorSearch?
+    package var search: OperatorForm?
     /// True for a search that matters less than the sections.
     package var isSearchLast = false
     package var sections: [OperatorSection] = []
@@ -64,20 +64,20 @@ package struct OperatorNav: Sendable {
     let leave: String?
 
     /// - Parameters:
+    ///   - home: `/-/{hub}/`.
     ///   - root: `/-/{hub}/admin/`.
     ///   - place: The page.
     ///   - isOfDesk: True for an account that sees the desk only.
-    package init(root: String, at place: Place?, isOfDesk: Bool = false) {
-        self.root = root
-        home = root.hasSuffix("admin/") ? String(root.dropLast("admin/".count)) : root
+    package init(home: String, root: String, at place: Place?, isOfDesk: Bool = false) {
+        (self.home, self.root) = (home, root)
         let places: [Place] = isOfDesk ? [.send, .drafts, .scheduled] : Place.allCases
         items = places.map { Item(href: root + $0.rawValue, label: $0.label, isCurrent: $0 == place) }
         leave = isOfDesk ? nil : "\(root)leave"
     }
 }
 
-/// A search form.
-package struct OperatorSearch: Sendable {
+/// A form: a search, or one that changes something.
+package struct OperatorForm: Sendable {
     package struct Field: Sendable {
         let label: String
         let name: String
@@ -101,40 +101,50 @@ package struct OperatorSearch: Sendable {
         }
     }
 
-    let action: String
-    let fields: [Field]
-    let button: String
-    package var hint: String?
-
-    package init(_ action: String, _ fields: [Field], button: String) {
-        (self.action, self.fields, self.button) = (action, fields, button)
-    }
-}
-
-/// A form that changes something.
-package struct OperatorForm: Sendable {
     struct Hidden: Sendable {
         let name: String
         let value: String
     }
 
     let action: String
+    let method: String
+    let isSearch: Bool
     let hidden: [Hidden]
-    let fields: [OperatorSearch.Field]
+    let fields: [Field]
+    /// False for a form that is a button only.
     let hasFields: Bool
     let button: String
     let hint: String?
 
+    /// Creates a search, whose result has an address.
+    package init(search action: String, _ fields: [Field], button: String, hint: String? = nil) {
+        self.init(action, "get", isSearch: true, hidden: [:], fields, button, hint)
+    }
+
+    /// Creates a form that changes something.
     package init(
-        _ action: String,
+        change action: String,
         hidden: KeyValuePairs<String, String>,
-        _ fields: [OperatorSearch.Field] = [],
+        _ fields: [Field] = [],
         button: String,
         hint: String? = nil
     ) {
-        self.action = action
+        self.init(action, "post", isSearch: false, hidden: hidden, fields, button, hint)
+    }
+
+    private init(
+        _ action: String,
+        _ method: String,
+        isSearch: Bool,
+        hidden: KeyValuePairs<String, String>,
+        _ fields: [Field],
+        _ button: String,
+        _ hint: String?
+    ) {
+        (self.action, self.method, self.isSearch) = (action, method, isSearch)
         self.hidden = hidden.map { Hidden(name: $0.key, value: $0.value) }
-        (self.fields, hasFields, self.button, self.hint) = (fields, !fields.isEmpty, button, hint)
+        (self.fields, hasFields) = (fields, !fields.isEmpty)
+        (self.button, self.hint) = (button, hint)
     }
 }
 
@@ -212,18 +222,18 @@ package struct OperatorTable: Sendable {
         }
 
         /// Creates a strip of polls, of which the last one was at a time.
-        package init(_ passes: FeedPasses, until last: Timestamp?, _ words: ReportWords) {
+        package init(_ polls: FeedPolls, until last: Timestamp?, _ words: ReportWords) {
             var at = last
             var parts: [StripPart] = []
-            for pass in passes.all.reversed() {
+            for poll in polls.all.reversed() {
                 let time = at.map { "\(words.time($0)): " } ?? ""
-                parts.append(StripPart(kind: "\(pass.outcome)", label: time + pass.outcome.name))
-                at = at.map { $0 - .seconds(pass.minutes * 60) }
+                parts.append(StripPart(kind: "\(poll.outcome)", label: time + poll.outcome.name))
+                at = at.map { $0 - .seconds(poll.minutes * 60) }
             }
             strip = parts.reversed()
             hasStrip = !strip.isEmpty
-            let counts = FeedPasses.Outcome.allCases.compactMap { outcome in
-                let count = passes.all.count { $0.outcome == outcome }
+            let counts = FeedPolls.Outcome.allCases.compactMap { outcome in
+                let count = polls.all.count { $0.outcome == outcome }
                 return count > 0 ? "\(count) \(outcome.name)" : nil
             }
             text = counts.joined(separator: ", ")
