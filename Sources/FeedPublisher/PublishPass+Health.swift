@@ -8,14 +8,14 @@ internal import Logging
 
 /// Reports of the publisher's health to the hub, for operators and for alarms.
 extension PublishPass {
-    /// Timeout of the call, short because a pass waits for it.
-    private static let reportTimeout: Duration = .seconds(5)
+    /// Timeout of a call, short because a pass waits for it.
+    static let hubTimeout: Duration = .seconds(5)
     /// Seconds between two reports without a change.
     private static let reportInterval: Double = 600
     /// Seconds between two reports that differ only in feeds' entries, which are most of a large report.
     private static let entryInterval: Double = 60
-    /// Seconds until a report is tried again at a hub without this route.
-    private static let absenceInterval: Double = 86_400
+    /// Seconds until a hub without reports, or without requests, is asked again.
+    static let absenceInterval: Double = 86_400
 
     /// Reports to the hub if something has changed, or after ten minutes.
     ///
@@ -48,7 +48,7 @@ extension PublishPass {
         let hasNewEntries = last?.entries != entries && age >= Self.entryInterval
         guard age >= Self.reportInterval || last?.state != digest || hasNewEntries else { return }
         let taken: Void? = try await HubError.ifSupported { () throws(HubError) in
-            try await hub.report(health, publisher: options.publisher, timeout: Self.reportTimeout)
+            try await hub.report(health, publisher: options.publisher, timeout: Self.hubTimeout)
         }
         let note = HealthNote(
             hub: hub.address,
@@ -82,7 +82,7 @@ extension PublishPass {
         if outbox > 0 {
             health.outboxOldest = try store.pending().map(\.isDue).min().map(ISODateTime.formatSeconds)
         }
-        health.passHours = try store.passHours(at: now)
+        health.pollHours = try store.pollHours(at: now)
         health.actions = PublisherRequest.Action.allCases.filter { !$0.isEdit || options.editableLists != nil }
             .map(\.rawValue)
         return health
@@ -103,7 +103,7 @@ extension PublishPass {
         feed.newestEntry = health.newestEntry.flatMap { ReportText.time($0) }
         if let polledAt = health.polledAt {
             feed.lastPoll = ISODateTime.formatSeconds(polledAt)
-            feed.passes = health.passes.text
+            feed.polls = health.polls.text
         }
         return feed
     }
@@ -115,11 +115,11 @@ extension PublishPass {
         var report = report
         report.lastPass = ""
         report.outbox = min(report.outbox, 1)
-        (report.outboxOldest, report.passHours) = (nil, nil)
+        (report.outboxOldest, report.pollHours) = (nil, nil)
         for index in report.feeds.indices {
             report.feeds[index].lastSuccess = nil
             report.feeds[index].nextPoll = nil
-            (report.feeds[index].lastPoll, report.feeds[index].passes) = (nil, nil)
+            (report.feeds[index].lastPoll, report.feeds[index].polls) = (nil, nil)
             report.feeds[index].entries = nil
         }
         return Self.digest(of: report as any Encodable)
@@ -162,7 +162,7 @@ extension PublisherReport {
         let all = feeds.count
         if all > Self.maximumFeeds { dropFeeds(to: Self.maximumFeeds) }
         if (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
-            for index in feeds.indices { (feeds[index].passes, feeds[index].lastPoll) = (nil, nil) }
+            for index in feeds.indices { (feeds[index].polls, feeds[index].lastPoll) = (nil, nil) }
         }
         if (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
             for index in feeds.indices { feeds[index].entries = nil }

@@ -51,7 +51,7 @@ def stock(t):
     feeds = [
         {
             "category": "World", "url": "https://example.org/world", "state": "well", "title": "World news", "entries": entries,
-            "lastPoll": now, "passes": "r0u15f15u30r15",
+            "lastPoll": now, "polls": "r0u15f15u30r15",
         },
         {"category": "Sports", "url": "https://example.org/sports", "state": "failing", "error": "the server answered 404"},
     ]

@@ -29,6 +29,7 @@ final class FakeHub: Sendable {
         /// What operators ask of the publisher; `nil` for a hub without this route.
         var requests: [PublisherRequest]? = []
         var requestReads = 0
+        var hangsUpOnRequests = false
         /// With which reports are answered; 0 hangs up.
         var reportStatus = 200
         var answer: @Sendable (Message) -> Int = { _ in 201 }
@@ -83,12 +84,26 @@ final class FakeHub: Sendable {
     var outcomes: [String?] { shared.state.withLock { $0.requests?.map(\.outcome) ?? [] } }
 
     func ask(_ action: PublisherRequest.Action, _ url: String, category: String? = nil) {
+        ask(action: action.rawValue, url, category: category)
+    }
+
+    func ask(action: String, _ url: String, category: String? = nil) {
         shared.state.withLock { state in
-            var request = PublisherRequest(action, url: url, category: category)
-            request.number = Int64(state.requests?.count ?? 0) + 1
-            state.requests?.append(request)
+            let number = Int64(state.requests?.count ?? 0) + 1
+            state.requests?.append(
+                PublisherRequest(
+                    number: number,
+                    askedAt: "2030-01-01T00:00:00Z",
+                    action: action,
+                    url: url,
+                    category: category,
+                    outcome: nil
+                )
+            )
         }
     }
+
+    func hangUpOnRequests(_ hangsUp: Bool) { shared.state.withLock { $0.hangsUpOnRequests = hangsUp } }
 
     func dropRequests() { shared.state.withLock { $0.requests = nil } }
 
@@ -147,6 +162,7 @@ final class FakeHub: Sendable {
             return .status(200)
         case ("GET", "/news/publishers/newswire/requests"):
             state.requestReads += 1
+            if state.hangsUpOnRequests { return .hangUp }
             guard let requests = state.requests,
                 let body = try? JSONEncoder.sorted.text(PublisherRequests(requests: requests))
             else { return .status(404) }

@@ -58,8 +58,8 @@ struct RequestTests {
         #expect(room.hub.titles == ["b2", "a2"])
         #expect(room.hub.outcomes.last == "resumed")
         let polls = try #require(room.hub.reports.last)
-        #expect(polls.feeds[0].passes == "r0r3" && polls.feeds[1].passes == "r0r1u1u1")
-        let hours = try #require(polls.passHours)
+        #expect(polls.feeds[0].polls == "r0r3" && polls.feeds[1].polls == "r0r1u1u1")
+        let hours = try #require(polls.pollHours)
         #expect(hours.isValid && hours.read.reduce(0, +) == 4 && hours.unchanged.reduce(0, +) == 2)
         #expect(hours.failed.reduce(0, +) == 0)
         _ = other
@@ -79,7 +79,7 @@ struct RequestTests {
         room.advance(1)
         #expect(try await pass(room, lists).polled == 1)
         #expect(room.hub.outcomes == ["polled at once"] && room.hub.titles == ["a2"])
-        #expect(room.hub.reports.last?.feeds[0].passes == "r0f1r0")
+        #expect(room.hub.reports.last?.feeds[0].polls == "r0f1r0")
     }
 
     @Test func `a request is carried out once, and reported until the hub knows`() async throws {
@@ -99,6 +99,18 @@ struct RequestTests {
         let count = room.hub.reports.count
         try await pass(room, lists)
         #expect(room.hub.reports.count == count, "nothing is left to report")
+    }
+
+    @Test func `a hub that hangs up delays nothing, and is asked at the next pass`() async throws {
+        let room = try Newsroom()
+        let lists = try room.lists(["World": ["/a"]])
+        room.site.set("/a", document(["a1"]))
+        room.hub.hangUpOnRequests(true)
+        #expect(try await pass(room, lists).polled == 1)
+        room.hub.ask(.poll, room.site.url("/a"))
+        room.hub.hangUpOnRequests(false)
+        #expect(try await pass(room, lists).polled == 1)
+        #expect(room.hub.outcomes == ["polled at once"])
     }
 
     @Test func `a hub without requests is asked once a day`() async throws {
@@ -164,6 +176,14 @@ struct RequestTests {
         let left = try String(contentsOfFile: world, encoding: .utf8)
         #expect(left.hasPrefix("category: World\n# ours\nfeeds:\n  # of the town\n  - url: http://b.example/feed\n"))
         #expect(!left.contains("a.example") && left.contains("c.example"))
+        // A list in a style that cannot be changed by lines, and an action of a later version.
+        try "category: Sports\nfeeds: [{url: http://a.example/feed}]\n"
+            .write(toFile: folder + "/sports.yaml", atomically: true, encoding: .utf8)
+        room.hub.ask(.remove, "http://a.example/feed", category: "Sports")
+        room.hub.ask(action: "praise", "http://b.example/feed")
+        try await pass(room, try FeedLists.load(directory: folder), options)
+        let last = room.hub.outcomes.suffix(2).map { $0 ?? "waits" }
+        #expect(last[0].hasPrefix("not removed: cannot change ") && last[1].hasPrefix("not done: this version"))
     }
 
     @Test func `polls are counted by hour, and old counts are dropped`() async throws {
@@ -173,11 +193,11 @@ struct RequestTests {
         try await pass(room, lists)
         room.advance(100 * 3_600)
         try await pass(room, lists)
-        let hours = try #require(room.hub.reports.last?.passHours)
+        let hours = try #require(room.hub.reports.last?.pollHours)
         #expect(hours.unchanged == [1] && hours.read == [0] && hours.failed == [0])
         room.advance(3 * 3_600)
         room.site.set("/a", FakeSite.Document(status: 500))
         try await pass(room, lists)
-        #expect(room.hub.reports.last?.passHours?.failed == [0, 0, 0, 1])
+        #expect(room.hub.reports.last?.pollHours?.failed == [0, 0, 0, 1])
     }
 }

@@ -57,7 +57,7 @@ struct FigureTests {
             await keeper.record()
             #expect(try await figures(hub, .minute).map { $0.times["stream"]?.count } == [1])
             #expect(try await figures(hub, .hour).map { $0.times["stream"]?.count } == [1])
-            #expect(hub.hub.counters.times.take().isEmpty)
+            #expect(hub.hub.counters.times.take().all.isEmpty)
             #expect(try await times() == before, "from the store")
         }
     }

@@ -213,11 +213,11 @@ struct PublisherTests {
                 try Self.report { $0.omittedFeeds = -1 }, try Self.report { $0.omittedFeeds = .max },
                 try Self.report { $0.outbox = .max }, try Self.report { $0.exitCode = .min },
                 try Self.report { $0.feeds[0].entries?[0].judgedAt = "today" },
-                try Self.report { $0.feeds[0].lastPoll = "now" }, try Self.report { $0.feeds[0].passes = "r1\n" },
-                try Self.report { $0.passHours = PassHours(start: "now") },
+                try Self.report { $0.feeds[0].lastPoll = "now" }, try Self.report { $0.feeds[0].polls = "r1\n" },
+                try Self.report { $0.pollHours = PollHours(start: "now") },
                 try Self.report { report in
-                    report.passHours = PassHours(start: "2030-03-16T00:00:00Z")
-                    report.passHours?.failed = [1]
+                    report.pollHours = PollHours(start: "2030-03-16T00:00:00Z")
+                    report.pollHours?.failed = [1]
                 },
                 try Self.report { report in
                     report.handled = (0...Int64(PublisherRequest.maximumCount)).map { .init(number: $0, outcome: "x") }

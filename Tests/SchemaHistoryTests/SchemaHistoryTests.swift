@@ -118,6 +118,7 @@ struct SchemaHistoryTests {
                 "f461867e 12 pages of feeds",
                 "ce002247 13 entries of pages, texts of stories, held entries",
                 "5577acf4 14 polls and pauses of feeds",
+                "f51301e0 15 a poll of a feed is not a pass",
             ]
         ),
         History(

@@ -8,11 +8,6 @@ internal import Logging
 
 /// Requests of operators, which the hub keeps for its publishers.
 extension PublishPass {
-    /// Timeout of the call, short because a pass waits for it.
-    private static let requestTimeout: Duration = .seconds(5)
-    /// Seconds until a hub without this route is asked again.
-    private static let absenceInterval: Double = 86_400
-
     /// Carries out what operators have asked for since the last call.
     ///
     /// A failure is only logged: the requests are read again at the next call, and each can be repeated.
@@ -37,7 +32,7 @@ extension PublishPass {
         }
         let former = note
         let kept = try await HubError.ifSupported { () throws(HubError) in
-            try await hub.requests(to: options.publisher, timeout: Self.requestTimeout)
+            try await hub.requests(to: options.publisher, timeout: Self.hubTimeout)
         }
         note.absentSince = kept == nil ? now : nil
         let waiting = (kept ?? []).filter { $0.outcome == nil && $0.number != nil }
@@ -64,41 +59,54 @@ extension PublishPass {
     ///
     /// - Returns: What was done, or the reason why it was not.
     private func outcome(of request: PublisherRequest) async throws -> String {
-        guard let action = PublisherRequest.Action(rawValue: request.action) else {
-            return "this version of the publisher does not know the action"
-        }
-        guard !action.isEdit else {
-            guard let folder = options.editableLists, let category = request.category else {
-                return "not done: the publisher's setting 'list-edits' does not allow changes of its lists"
+        switch PublisherRequest.Action(rawValue: request.action) {
+        case .poll: return try changed(request.url, poll)
+        case .pause:
+            let now = environment.now()
+            return try changed(request.url) { _, record in
+                try store.pause(record.id, since: now)
+                return "paused"
             }
-            return await action == .add
-                ? added(request.url, to: category, in: folder) : removed(request.url, from: category, in: folder)
-        }
-        let feeds = lists.feeds.filter { ReportText.line($0.source.address.publicText) == request.url }
-        guard !feeds.isEmpty else { return "not done: no list has the feed" }
-        let records = try store.enroll(lists.feeds.map(\.source.address))
-        let now = environment.now()
-        var wait: HostWait?
-        for feed in feeds {
-            guard let record = records[feed.source.address.text] else { continue }
-            switch action {
-            case .poll:
-                if record.pausedAt != nil { return "not done: the feed is paused" }
-                if wait == nil { wait = try store.hostWaits().latest(of: record.hosts(feed.source), at: now) }
-                try store.pollNow(record.id)
-            case .pause: try store.pause(record.id, since: now)
-            case .resume: try store.pause(record.id, since: nil)
-            case .add, .remove: break
+        case .resume:
+            return try changed(request.url) { _, record in
+                try store.pause(record.id, since: nil)
+                return "resumed"
             }
+        case .add: return await edited(request, added)
+        case .remove: return await edited(request, removed)
+        case nil: return "not done: this version of the publisher does not know the action"
         }
-        switch action {
-        case .poll:
-            let until = wait.map { ISODateTime.formatSeconds($0.due.at) }
-            return until.map { "polled after \($0): its host asks for a pause" } ?? "polled at once"
-        case .pause: return "paused"
-        case .resume: return "resumed"
-        case .add, .remove: return ""
+    }
+
+    /// Changes all feeds that have an address in reports.
+    private func changed(
+        _ url: String,
+        _ change: (FeedSource, FeedRecord) throws -> String
+    ) throws -> String {
+        let sources = lists.feeds.map(\.source)
+        let records = try store.enroll(sources.map(\.address))
+        let outcomes = try sources.filter { ReportText.line($0.address.publicText) == url }
+            .compactMap { source in try records[source.address.text].map { try change(source, $0) } }
+        return outcomes.first ?? "not done: no list has the feed"
+    }
+
+    private func poll(_ source: FeedSource, _ record: FeedRecord) throws -> String {
+        guard record.pausedAt == nil else { return "not done: the feed is paused" }
+        try store.pollNow(record.id)
+        let wait = try store.hostWaits().latest(of: record.hosts(source), at: environment.now())
+        guard let wait else { return "polled at once" }
+        return "polled after \(ISODateTime.formatSeconds(wait.due.at)): its host asks for a pause"
+    }
+
+    /// Changes a list, if the publisher lets operators do that.
+    private func edited(
+        _ request: PublisherRequest,
+        _ edit: (_ url: String, _ category: String, _ folder: String) async -> String
+    ) async -> String {
+        guard let folder = options.editableLists, let category = request.category else {
+            return "not done: the publisher's setting 'list-edits' does not allow changes of its lists"
         }
+        return await edit(request.url, category, folder)
     }
 
     private func added(_ address: String, to category: String, in folder: String) async -> String {

@@ -60,15 +60,15 @@ struct FeedRecord: Sendable, Equatable {
     var foreignHead: String?
     var format: String?
     /// Its last polls, of which the last one was at ``polledAt``.
-    var passes = FeedPasses()
+    var polls = FeedPolls()
     var polledAt: Date?
     /// The time when an operator has paused it; ``PublisherStore/pause(_:since:)`` changes it.
     var pausedAt: Date?
 
     /// Adds a poll.
-    mutating func note(_ outcome: FeedPasses.Outcome, at now: Date) {
+    mutating func note(_ outcome: FeedPolls.Outcome, at now: Date) {
         let minutes = polledAt.map { Int(max(0, min(now.timeIntervalSince($0), 1e7)) / 60) } ?? 0
-        passes.append(outcome, minutes: minutes)
+        polls.append(outcome, minutes: minutes)
         polledAt = now
     }
 

@@ -111,25 +111,25 @@ extension PublisherStore {
     }
 
     /// Returns the numbers of polls in the hours until now; `nil` before the first one.
-    func passHours(at now: Date) throws -> PassHours? {
+    func pollHours(at now: Date) throws -> PollHours? {
         let counts = try read { store in
-            try store.rows("SELECT hour, read, unchanged, failed FROM passHour").map { row in
+            try store.rows("SELECT hour, read, unchanged, failed FROM pollHour").map { row in
                 try ["hour", "read", "unchanged", "failed"].map { try row.decode(Int64.self, forColumn: $0) }
             }
         }
         let last = now.hour
         let byHour = Dictionary(counts.map { ($0[0], $0) }) { $1 }
-        let hours = (last - Int64(PassHours.maximumCount - 1)...last).drop { byHour[$0] == nil }
+        let hours = (last - Int64(PollHours.maximumCount - 1)...last).drop { byHour[$0] == nil }
         guard let first = hours.first else { return nil }
         let start = Date(timeIntervalSince1970: Double(first) * 3_600)
-        var passes = PassHours(start: ISODateTime.formatSeconds(start))
+        var polls = PollHours(start: ISODateTime.formatSeconds(start))
         for hour in hours {
             let counts = (byHour[hour] ?? [hour, 0, 0, 0]).map { Int(clamping: $0) }
-            passes.read.append(counts[1])
-            passes.unchanged.append(counts[2])
-            passes.failed.append(counts[3])
+            polls.read.append(counts[1])
+            polls.unchanged.append(counts[2])
+            polls.failed.append(counts[3])
         }
-        return passes
+        return polls
     }
 
     /// Returns the hosts that asked for a pause.
@@ -194,15 +194,15 @@ extension StoreTransaction {
 
     /// Counts the last poll of a feed, and deletes counts that are no longer reported.
     func countPoll(of record: FeedRecord) throws {
-        guard let outcome = record.passes.all.last?.outcome, let hour = record.polledAt?.hour else { return }
+        guard let outcome = record.polls.all.last?.outcome, let hour = record.polledAt?.hour else { return }
         let column = "\(outcome)"
         try run(
-            "INSERT INTO passHour (hour, \(column)) VALUES (?, 1) ON CONFLICT DO UPDATE SET \(column) = \(column) + 1",
+            "INSERT INTO pollHour (hour, \(column)) VALUES (?, 1) ON CONFLICT DO UPDATE SET \(column) = \(column) + 1",
             [hour]
         )
         // Also those of a clock that was ahead.
-        let kept = Int64(PassHours.maximumCount)
-        try run("DELETE FROM passHour WHERE hour < ? OR hour > ?", [hour - kept, hour + kept])
+        let kept = Int64(PollHours.maximumCount)
+        try run("DELETE FROM pollHour WHERE hour < ? OR hour > ?", [hour - kept, hour + kept])
     }
 
     /// Writes a feed's new record.
@@ -214,7 +214,7 @@ extension StoreTransaction {
             trouble = ?, lastSuccess = ?, newestEntry = ?, baseline = ?, readings = ?, completeReading = ?,
             incompleteReadings = ?, identityRule = ?, retired = ?, title = ?, format = ?, validatorURL = ?, pace = ?,
             skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ?, bodyReceived = ?, recoveredAt = ?,
-            keysVersion = ?, site = ?, foreignHead = ?, passes = ?, polledAt = ? WHERE id = ?
+            keysVersion = ?, site = ?, foreignHead = ?, polls = ?, polledAt = ? WHERE id = ?
             """,
             [
                 record.movedURL, record.move?.url, record.move?.firstSeen.timestamp, record.move?.polls,
@@ -228,7 +228,7 @@ extension StoreTransaction {
                 record.pace.interval?.milliseconds, record.pace.skipHours.bits, record.pace.skipDays.bits,
                 record.lastUpdate?.timestamp, record.heldUntil?.timestamp, record.bodyReceived?.timestamp,
                 record.recoveredAt?.timestamp, record.keysVersion, record.site, record.foreignHead,
-                record.passes.text, record.polledAt?.timestamp, record.id,
+                record.polls.text, record.polledAt?.timestamp, record.id,
             ]
         )
     }
@@ -283,7 +283,7 @@ extension FeedRecord {
         foreignHead = try row.decode(forColumn: "foreignHead")
         title = try row.decode(forColumn: "title")
         format = try row.decode(forColumn: "format")
-        passes = FeedPasses(try row.decode(forColumn: "passes"))
+        polls = FeedPolls(try row.decode(forColumn: "polls"))
         polledAt = try row.date("polledAt")
         pausedAt = try row.date("pausedAt")
     }

@@ -187,6 +187,10 @@ extension PublisherStore {
             failed INTEGER NOT NULL DEFAULT 0
         ) STRICT;
         """,
+        "15 a poll of a feed is not a pass": """
+        ALTER TABLE feed RENAME COLUMN passes TO polls;
+        ALTER TABLE passHour RENAME TO pollHour;
+        """,
     ])
 
     /// The columns that migration 9 renames, by table.

@@ -41,7 +41,7 @@ package struct FeedHealth: Sendable {
     /// The latest credible date of an entry.
     let newestEntry: Date?
     /// Its last polls, of which the last one was at ``polledAt``.
-    let passes: FeedPasses
+    let polls: FeedPolls
     let polledAt: Date?
     package let pausedAt: Date?
     /// The failure, as reported when it began.
@@ -72,13 +72,13 @@ package struct FeedHealth: Sendable {
         failures = record?.failures ?? 0
         failingSince = record?.failingSince
         newestEntry = record?.newestEntry
-        passes = record?.passes ?? FeedPasses()
+        polls = record?.polls ?? FeedPolls()
         (polledAt, pausedAt) = (record?.polledAt, record?.pausedAt)
         let problem = record?.recoveredAt == nil ? record?.problem : nil
         self.problem = problem?.line
         hint = problem?.hint
         guard let record, record.retired == nil, record.pausedAt == nil else {
-            state = record == nil ? .new : record?.pausedAt == nil ? .gone : .paused
+            state = record == nil ? .new : pausedAt == nil ? .gone : .paused
             (nextDue, wait) = (nil, nil)
             return
         }

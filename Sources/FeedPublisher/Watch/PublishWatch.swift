@@ -234,7 +234,8 @@ package final class PublishWatch: Sendable {
 
     /// Reports the publisher's health to the hub until the task is cancelled.
     private func keepReporting() async {
-        await repeatUntilStopped(every: Self.reportPause) {
+        // At once, so that operators see a new publisher, and can ask it for something.
+        await repeatUntilStopped(every: Self.reportPause, startsNow: true) {
             var pass = self.prototype
             pass.lists = self.feeds.lists
             await pass.reportHealth(after: self.state.withLock { $0.report }, schedule: .watch)

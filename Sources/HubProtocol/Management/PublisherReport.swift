@@ -41,9 +41,10 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         package var failingSince: String?
         /// The date of its newest entry.
         package var newestEntry: String?
+        /// The time of its last poll.
         package var lastPoll: String?
-        /// Its last polls, in the form of ``FeedPasses``; the last one was at ``lastPoll``.
-        package var passes: String?
+        /// Its last polls, in the form of ``FeedPolls``; the last one was at ``lastPoll``.
+        package var polls: String?
         /// One line, for people.
         package var error: String?
         /// Its newest entries; absent for a feed that was not read yet, and where the report had no room for them.
@@ -105,7 +106,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     /// Number of feeds that the report had no room for.
     package var omittedFeeds: Int?
     /// Its polls of the last three days; absent before the first one.
-    package var passHours: PassHours?
+    package var pollHours: PollHours?
     /// The actions that it takes from operators, of ``PublisherRequest/Action``; absent for a version that takes none.
     package var actions: [String]?
     /// The requests that it has dealt with and that the hub does not know of yet.
@@ -142,8 +143,8 @@ extension PublisherReport {
                 "'outbox' and 'omittedFeeds' must be 0 to \(Self.maximumCount), and 'exitCode' must be 0 to 255."
             )
         }
-        guard passHours?.isValid ?? true else {
-            throw .badRequest("'passHours' must have lists of equal length, at most \(PassHours.maximumCount) numbers.")
+        guard pollHours?.isValid ?? true else {
+            throw .badRequest("'pollHours' must have lists of equal length, at most \(PollHours.maximumCount) numbers.")
         }
         guard handled?.count ?? 0 <= PublisherRequest.maximumCount, actions?.count ?? 0 <= Self.maximumEntries else {
             throw .badRequest("A report has at most \(PublisherRequest.maximumCount) handled requests.")
@@ -157,7 +158,7 @@ extension PublisherReport {
     }
 
     private var times: [String] {
-        [lastPass] + [outboxOldest, passHours?.start].compactMap(\.self)
+        [lastPass] + [outboxOldest, pollHours?.start].compactMap(\.self)
             + feeds.flatMap {
                 [$0.lastSuccess, $0.nextPoll, $0.failingSince, $0.newestEntry, $0.lastPoll].compactMap(\.self)
             }
@@ -169,7 +170,7 @@ extension PublisherReport {
     private var texts: [String] {
         [version].compactMap(\.self)
             + feeds.flatMap {
-                [$0.category, $0.url, $0.state] + [$0.title, $0.language, $0.error, $0.passes].compactMap(\.self)
+                [$0.category, $0.url, $0.state] + [$0.title, $0.language, $0.error, $0.polls].compactMap(\.self)
             }
             + (actions ?? []) + (handled ?? []).map(\.outcome)
             + entries.flatMap { [$0.title, $0.state, $0.reason] + [$0.message].compactMap(\.self) }
@@ -197,14 +198,15 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
     package let failedFeeds: Int
     /// The languages of each category's feeds, where lists name them.
     package let languages: [String: [String]]?
-    package let passHours: PassHours?
+    /// Its polls of the last three days.
+    package let pollHours: PollHours?
 
     package init(_ report: PublisherReport, of publisher: String, at time: Timestamp) {
         self.publisher = publisher
         reportedAt = time.wholeSecond
         (version, schedule, lastPass) = (report.version, report.schedule, report.lastPass)
         (exitCode, outbox, outboxOldest) = (report.exitCode, report.outbox, report.outboxOldest)
-        passHours = report.passHours
+        pollHours = report.pollHours
         // Reports that earlier versions stored have counts of any size.
         feedCount = [report.feeds.count, report.omittedFeeds ?? 0].saturatingSum()
         failedFeeds = report.feeds.count(where: \.isFailing)

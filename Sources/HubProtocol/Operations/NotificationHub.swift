@@ -215,6 +215,11 @@ extension NotificationHub {
         try await recipients(tags: tags, format: .template)
     }
 
+    /// The requests of operators to a publisher; waits at most 30 seconds.
+    package func requests(to publisher: String) async throws(HubError) -> [PublisherRequest] {
+        try await requests(to: publisher, timeout: .seconds(30))
+    }
+
     package func report(on id: MessageID) async throws(HubError) -> MessageReport {
         try await report(on: id, device: nil)
     }

@@ -175,7 +175,7 @@ extension HubOperations {
         let (request, bytes) = try await read()
         let (key, at) = (hub.record.id, configuration.timestamp)
         return try await hub.perform(bytes: bytes) { transaction, _ in
-            (try transaction.add(request, publisher: publisher, hub: key, at: at), [ReportEffect()])
+            (try transaction.add(request, publisher: publisher, hub: key, at: at), [])
         }
     }
 

@@ -80,11 +80,11 @@ extension OperatorRoutes {
     /// The polls of all publishers in each hour, by outcome.
     private static func polls(_ publishers: [PublisherSummary], from start: Timestamp) -> [[String: Int]] {
         var hours = [[String: Int]](repeating: [:], count: shownHours)
-        for passes in publishers.compactMap(\.passHours) where passes.isValid {
-            guard let first = ISODateTime.parse(passes.start) else { continue }
+        for polls in publishers.compactMap(\.pollHours) where polls.isValid {
+            guard let first = ISODateTime.parse(polls.start) else { continue }
             let offset = Int((Timestamp(first).milliseconds - start.milliseconds) / 3_600_000)
             for (outcome, counts) in [
-                (FeedPasses.Outcome.read, passes.read), (.unchanged, passes.unchanged), (.failed, passes.failed),
+                (FeedPolls.Outcome.read, polls.read), (.unchanged, polls.unchanged), (.failed, polls.failed),
             ] {
                 for (hour, count) in counts.enumerated() where hours.indices.contains(offset + hour) {
                     hours[offset + hour][outcome.name, default: 0] += count

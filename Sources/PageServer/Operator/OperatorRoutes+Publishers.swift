@@ -71,7 +71,7 @@ extension OperatorRoutes {
             var add = OperatorSection("Add a feed")
             add.forms = [
                 OperatorForm(
-                    "\(address(of: status.publisher, request))/requests",
+                    change: "\(address(of: status.publisher, request))/requests",
                     hidden: ["action": PublisherRequest.Action.add.rawValue],
                     [
                         .init("Category", name: "category", value: ""),
@@ -141,7 +141,7 @@ extension OperatorRoutes {
         let polls = OperatorTable(
             "Last polls",
             ["Last polls, oldest first"],
-            feed.passes == nil ? [] : [[strip(of: feed)]],
+            feed.polls == nil ? [] : [[strip(of: feed)]],
             empty: "It has not been polled yet."
         )
         return [
@@ -151,7 +151,7 @@ extension OperatorRoutes {
 
     private static func strip(of feed: PublisherReport.Feed) -> OperatorTable.Cell {
         let last = feed.lastPoll.flatMap { ISODateTime.parse($0) }.map { Timestamp($0) }
-        return OperatorTable.Cell(FeedPasses(feed.passes ?? ""), until: last, words)
+        return OperatorTable.Cell(FeedPolls(feed.polls ?? ""), until: last, words)
     }
 
     /// The most frequent reason for which the newest entries were not announced; `nil` if one was.
@@ -184,7 +184,7 @@ extension OperatorRoutes {
         var section = OperatorSection("Actions")
         section.forms = choices.filter { status.report.takes($0.0) }.map { action, label in
             OperatorForm(
-                "\(address(of: status.publisher, request))/requests",
+                change: "\(address(of: status.publisher, request))/requests",
                 hidden: [
                     "action": action.rawValue, "category": feed.category, "url": feed.url,
                 ],
@@ -201,7 +201,7 @@ extension OperatorRoutes {
         about url: String? = nil,
         _ request: OperatorRequest
     ) async throws -> OperatorSection {
-        let asked = try await request.hub.requests(to: publisher, timeout: .zero).reversed()
+        let asked = try await request.hub.requests(to: publisher).reversed()
             .filter { url == nil || $0.url == url }
         let rows = asked.map { asked -> [OperatorTable.Cell] in
             [

@@ -64,7 +64,7 @@ struct PublishersCommand: AsyncParsableCommand {
             return
         }
         if let name, requests {
-            let kept = try await options.ask { hub in try await hub.requests(to: name, timeout: .seconds(30)) }
+            let kept = try await options.ask { hub in try await hub.requests(to: name) }
             return try Console.show(
                 PublisherRequests(requests: kept),
                 asJSON: options.json,

@@ -237,7 +237,7 @@ struct OperatorPageTests {
         try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             var feed = PublisherReport.Feed(category: "World", url: "https://a.example/", state: "well")
-            (feed.lastPoll, feed.passes) = (hub.clock.now.wholeSecond, "r0u15f30")
+            (feed.lastPoll, feed.polls) = (hub.clock.now.wholeSecond, "r0u15f30")
             var entry = PublisherReport.Entry(title: "Old", state: "firstReading", reason: "recorded only")
             entry.judgedAt = hub.clock.now.wholeSecond
             feed.entries = [entry]
@@ -255,9 +255,9 @@ struct OperatorPageTests {
             #expect(former.body.contains("recorded only (1 of 1 entry)") && !former.body.contains("Poll now"))
             #expect(former.body.contains("1 read, 1 not changed, 1 failed"))
             report.actions = ["poll", "pause", "resume"]
-            var hours = PassHours(start: hub.clock.now.wholeSecond)
+            var hours = PollHours(start: hub.clock.now.wholeSecond)
             (hours.read, hours.unchanged, hours.failed) = ([3], [0], [1])
-            report.passHours = hours
+            report.pollHours = hours
             try await put()
             let some = try await browser.get(path)
             #expect(some.body.contains("Poll now") && some.body.contains("Pause") && !some.body.contains("Remove from"))

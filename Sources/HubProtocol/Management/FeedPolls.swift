@@ -1,7 +1,7 @@
 /// The last polls of one feed, oldest first, in the form of reports: `r0u15f30`.
 ///
 /// A letter is an outcome, and the number after it the minutes since the poll before.
-package struct FeedPasses: Sendable, Equatable {
+package struct FeedPolls: Sendable, Equatable {
     package enum Outcome: Character, Sendable, CaseIterable {
         /// A document was read.
         case read = "r"
@@ -19,7 +19,7 @@ package struct FeedPasses: Sendable, Equatable {
         }
     }
 
-    package struct Pass: Sendable, Equatable {
+    package struct Poll: Sendable, Equatable {
         package let outcome: Outcome
         /// Minutes since the poll before; 0 for the first one.
         package let minutes: Int
@@ -29,7 +29,7 @@ package struct FeedPasses: Sendable, Equatable {
     package static let maximumCount = 24
     private static let maximumMinutes = 99_999
 
-    package private(set) var all: [Pass] = []
+    package private(set) var all: [Poll] = []
 
     package init() {}
 
@@ -47,13 +47,13 @@ package struct FeedPasses: Sendable, Equatable {
     package var text: String { all.map { "\($0.outcome.rawValue)\($0.minutes)" }.joined() }
 
     package mutating func append(_ outcome: Outcome, minutes: Int) {
-        all.append(Pass(outcome: outcome, minutes: min(max(0, minutes), Self.maximumMinutes)))
+        all.append(Poll(outcome: outcome, minutes: min(max(0, minutes), Self.maximumMinutes)))
         if all.count > Self.maximumCount { all.removeFirst() }
     }
 }
 
 /// The numbers of a publisher's polls by outcome, in hours that follow each other.
-package struct PassHours: Sendable, Equatable, Codable {
+package struct PollHours: Sendable, Equatable, Codable {
     /// Maximum number of hours.
     package static let maximumCount = 72
 
