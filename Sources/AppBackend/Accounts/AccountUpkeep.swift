@@ -45,8 +45,7 @@ package final class AccountUpkeep: Service {
             await self.audit.flush()
             await self.purgeIfDue()
         }
-        // Not in this task, which may have been cancelled: the database would not commit.
-        await Task { await audit.flush() }.value
+        await audit.flush()
     }
 
     /// Purges an hour after the start and then every hour, if the wall clock has kept pace with the monotonic clock.

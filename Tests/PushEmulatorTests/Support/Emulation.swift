@@ -76,7 +76,7 @@ final class Emulation: Sendable {
         _ path: String,
         _ headers: [(name: String, value: String)] = [],
         _ body: [UInt8] = [],
-        timeout: Duration = .seconds(20)
+        timeout: Duration = WaitLimit.duration
     ) async throws -> Answer {
         let url = path.hasPrefix("https:") ? path : emulator.origin + path
         let request = OutboundRequest(

@@ -1,6 +1,7 @@
 import HubProtocol
 package import Logging
 import SQLiteFiles
+import Signals
 import Synchronization
 
 /// An event with the number of times it happened between two writes.
@@ -44,6 +45,7 @@ package final class AuditLog: Sendable {
     private let clock: BackendClock
     private let logger: Logger
     private let state = Mutex(State())
+    private let writing = SingleFlight<SingleKey, Void>()
     /// Numbers of events recorded since the start, without user and network.
     let totals = PairCounts()
 
@@ -65,10 +67,16 @@ package final class AuditLog: Sendable {
         totals.add(event.what.rawValue, event.outcome.rawValue)
     }
 
-    /// Writes the recorded events.
+    /// Writes the recorded events, also for a cancelled task.
     ///
     /// If that fails, the events are kept for the next write, and the failure is logged once.
     package func flush() async {
+        // A write that has begun may lack the last events.
+        _ = await writing.current?.result
+        _ = await writing.join { await self.write() }.result
+    }
+
+    private func write() async {
         let events = state.withLock { state in
             defer { state.pending = [:] }
             return Array(state.pending.values)
