@@ -158,7 +158,7 @@ let package = Package(
         .target(name: "HubRouting", dependencies: ["HubProtocol", "FairShares", "NetworkAddresses"]),
         .target(
             name: "HubStore",
-            dependencies: ["Formats", "HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]
+            dependencies: ["Formats", "HostSystem", "HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]
         ),
         .target(
             name: "ReplicatedLog",

@@ -63,7 +63,7 @@ extension HubStore {
         latest: Timestamp,
         limit: Int
     ) async throws -> [DeliveryRetry] {
-        try await pool.read { db in
+        try await snapshot { db in
             func retries(_ sql: String, _ time: Timestamp, _ limit: Int) throws -> [DeliveryRetry] {
                 try db.rows(sql, [hub, platform.folded, time, limit], DeliveryRetry.init(row:))
             }
@@ -81,7 +81,7 @@ extension HubStore {
 
     /// Hosts that targets on a hub's platform wait for, at most `limit`.
     package func awaitedHosts(hub: HubKey, platform: Platform, limit: Int) async throws -> [String] {
-        try await pool.read { db in
+        try await snapshot { db in
             var hosts: [String] = []
             while hosts.count < limit,
                 let next: String = try db.value(DeliveryQuery.nextHost, [hub, platform.folded, hosts.last ?? ""])
@@ -99,7 +99,7 @@ extension HubStore {
 
     /// The progress of a message on each platform that it is delivered to.
     package func deliveryStates(of sequence: LogSequence) async throws -> [DeliveryState] {
-        try await pool.read { db in
+        try await snapshot { db in
             try db.rows(DeliveryQuery.ofMessage, [sequence], Delivery.init(row:)).map { delivery in
                 let key: StatementArguments = [delivery.key.sequence, delivery.key.platform]
                 let outcomes = try db.rows(DeliveryQuery.outcomes, key) { row in

@@ -62,7 +62,7 @@ extension HubStore {
         offset: Int,
         limit: Int
     ) async throws -> [DeadHandleReport] {
-        try await pool.read { db in
+        try await snapshot { db in
             let transaction = Transaction(db)
             let arguments: StatementArguments = [hub, start, end, limit, offset]
             return try Row.fetchAll(db.cachedStatement(sql: FailureQuery.dead), arguments: arguments).compactMap {

@@ -40,7 +40,7 @@ extension HubStore {
         over messages: ClosedRange<LogSequence>,
         _ transform: @Sendable ([PendingRow]) -> Output
     ) async throws -> [Output] {
-        try await pool.read { db in
+        try await snapshot { db in
             try ordinals.map { ordinal in
                 let arguments: StatementArguments = [ordinal, messages.lowerBound, messages.upperBound]
                 return transform(try db.rows(LookupQuery.pendingRows, arguments, PendingRow.init(row:)))
@@ -54,7 +54,7 @@ extension HubStore {
         id: InstallationID,
         at sequence: LogSequence
     ) async throws -> FormerInstallation? {
-        try await pool.read { db in
+        try await snapshot { db in
             guard let stored = try Transaction(db).installation(hub: hub, id: id) else { return nil }
             let rows = try Self.pendingRows(db, ordinal: stored.ordinal)
             let created = "SELECT at FROM log WHERE sequence = ?"

@@ -12,7 +12,7 @@ extension HubStore {
         into result: Result,
         _ add: @Sendable (_ result: inout Result, _ hub: HubKey, Target) -> Void
     ) async throws -> Result {
-        try await pool.read { db in
+        try await snapshot { db in
             var result = result
             let rows = try Row.fetchCursor(db, sql: RegistrationQuery.all)
             while let row = try rows.next() {
@@ -65,7 +65,7 @@ extension HubStore {
         maximumRows: Int = maximumHandleRows,
         where isMeant: @Sendable (StoredRegistration) throws -> Bool = { _ in true }
     ) async throws -> (found: [StoredRegistration], next: Ordinal?) {
-        try await pool.read { db in
+        try await snapshot { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
             let arguments: StatementArguments = [hub, PushChannel.key(handle), ordinal, maximumRows]
             let rows = try Row.fetchCursor(statement, arguments: arguments)
@@ -132,7 +132,7 @@ extension HubStore {
     ) async throws -> (found: [Installation], next: String?) {
         // Above every ASCII character that can follow the prefix.
         let end = "\(prefix.lowercased())\u{7f}"
-        return try await pool.read { db in
+        return try await snapshot { db in
             let sql = """
                 SELECT installationID, record FROM installation
                 WHERE hubID = ? AND installationID > ? AND installationID < ? ORDER BY installationID LIMIT ?

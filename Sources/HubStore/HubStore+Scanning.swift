@@ -34,7 +34,7 @@ extension HubStore {
         limit: Int,
         where isChosen: @Sendable (String?) -> Bool
     ) async throws -> MessageScan {
-        try await pool.read { db in
+        try await snapshot { db in
             var scan = MessageScan()
             var verdicts: [String?: Bool] = [:]
             let rows: [(LogSequence, String?)] = try db.rows(LookupQuery.newestTags, [hub, after, through, limit]) {

@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import GRDB
+package import HostSystem
 package import HubProtocol
 package import HubRouting
 import SQLiteFiles
@@ -8,11 +9,15 @@ import SQLiteFiles
 /// The hub's SQLite file: its log, installations, rules, and the pending messages of installations.
 ///
 /// Reads take a snapshot and run concurrently with the writer. All changes go through ``commit(_:effects:foreign:)``,
-/// which only the hub's writer calls.
+/// which only the hub's writer calls, and are made in the thread of ``writerThread``.
 ///
 /// An ``OrderedLog`` orders the commits.
 package final class HubStore: Sendable {
     let pool: DatabasePool
+    /// The only thread that changes the file.
+    ///
+    /// What prefers it continues there without a switch after a commit.
+    package let writerThread: ThreadExecutor
     private let rehearses: Bool
     /// True for the file of a node that is used without its log.
     private let isReadOnly: Bool
@@ -66,6 +71,7 @@ package final class HubStore: Sendable {
         signs: [String] = []
     ) throws {
         self.rehearses = rehearses
+        writerThread = try ThreadExecutor()
         self.migrator = migrator
         follower = log.identity.map { LogFollower(log, as: $0, schema: migrator.migrations.count) }
         let logPages = WriteAheadLog.pages(
@@ -149,9 +155,19 @@ package final class HubStore: Sendable {
     ) async throws -> [Result<Output, any Error>] {
         let group = GroupCommit(path: pool.path, members: members, effects: effects, rehearses: rehearses)
         guard !isReadOnly else { throw HubStoreError.sharedLog(path: pool.path) }
-        return try await pool.writeWithoutTransaction { [follower] db in
+        return try await write { [follower] db in
             guard let follower else { return try group.run(db) }
             return try follower.commit(group, db, foreign)
+        }
+    }
+
+    /// Runs `change` in the thread that writes; a cancelled task changes nothing, unless it has begun.
+    private func write<Output: Sendable>(_ change: @Sendable (Database) throws -> Output) async throws -> Output {
+        try await withTaskExecutorPreference(writerThread) {
+            try Task.checkCancellation()
+            // The synchronous call stays in this thread.
+            func run() throws -> Output { try pool.writeWithoutTransaction(change) }
+            return try run()
         }
     }
 
@@ -168,7 +184,7 @@ package final class HubStore: Sendable {
     /// - Throws: ``OrderedLogError``.
     package func join() async throws {
         guard let follower else { return }
-        let isFirst = try await pool.writeWithoutTransaction { db in try follower.join(db) }
+        let isFirst = try await write { db in try follower.join(db) }
         if isFirst { try migrate(follower, to: migrator.migrations.count) }
     }
 
@@ -186,7 +202,7 @@ package final class HubStore: Sendable {
         guard let follower, awaitsUpgrade else { return }
         try await follow { _ in }
         guard awaitsUpgrade, isDue() else { return }
-        try await pool.writeWithoutTransaction { db in try follower.appendUpgrade(db) }
+        try await write { db in try follower.appendUpgrade(db) }
         try await follow { _ in }
     }
 
@@ -213,7 +229,7 @@ package final class HubStore: Sendable {
         guard let follower else { return }
         while true {
             do {
-                return try await pool.writeWithoutTransaction { db in try follower.catchUp(db, to: goal, foreign) }
+                return try await write { db in try follower.catchUp(db, to: goal, foreign) }
             } catch let pending as PendingMigration {
                 try migrate(follower, to: pending.schema)
             }
@@ -269,7 +285,7 @@ extension HubStore {
     package func extent() async throws -> LogExtent { try await read { try $0.extent() } }
 
     package func logSize() async throws -> LogSize {
-        try await pool.read { db in
+        try await snapshot { db in
             let row = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes, bySize FROM retention")
             let (through, counted): (LogSequence?, Int64?) = (row?["countedThrough"], row?["countedBytes"])
             let added: Int64 = try db.value(Query.bytesAfter, [through ?? .start]) ?? 0
@@ -290,7 +306,7 @@ extension HubStore {
         into result: consuming Result,
         _ reduce: @Sendable (inout Result, StoredInstallation) throws -> Void
     ) async throws -> Result {
-        try await pool.read { [result] db in
+        try await snapshot { [result] db in
             var result = result
             let rows = try Row.fetchCursor(db, sql: Query.streams, arguments: [hub])
             while let row = try rows.next() { try reduce(&result, try StoredInstallation(row: row)) }
@@ -320,7 +336,7 @@ extension HubStore {
         through: LogSequence,
         limit: Int
     ) async throws -> PendingMessages {
-        try await pool.read { db in
+        try await snapshot { db in
             PendingMessages(
                 rows: try Self.pendingRows(db, ordinal: ordinal),
                 messages: try db.rows(Query.messages, [hub, after, through, limit], LoggedMessage.init(row:)),

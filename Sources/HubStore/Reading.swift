@@ -1,10 +1,17 @@
 import GRDB
+import HostSystem
 import SQLiteFiles
 
 /// Reads, each in a snapshot of its own.
 extension HubStore {
+    /// Reads in this thread if it may block, and otherwise in another one.
+    func snapshot<Value: Sendable>(_ body: @Sendable (Database) throws -> Value) async throws -> Value {
+        func read() throws -> Value { try pool.read(body) }
+        return try await ThreadExecutor.isCurrent ? read() : pool.read(body)
+    }
+
     func read<Value: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Value) async throws -> Value {
-        try await pool.read { db in try body(Transaction(db)) }
+        try await snapshot { db in try body(Transaction(db)) }
     }
 
     func rows<Value: Sendable>(
@@ -12,7 +19,7 @@ extension HubStore {
         _ arguments: StatementArguments = [],
         _ make: @escaping @Sendable (Row) throws -> Value
     ) async throws -> [Value] {
-        try await pool.read { db in try db.rows(sql, arguments, make) }
+        try await snapshot { db in try db.rows(sql, arguments, make) }
     }
 
     func row<Value: Sendable>(
@@ -20,13 +27,13 @@ extension HubStore {
         _ arguments: StatementArguments = [],
         _ make: @escaping @Sendable (Row) throws -> Value
     ) async throws -> Value? {
-        try await pool.read { db in try db.row(sql, arguments, make) }
+        try await snapshot { db in try db.row(sql, arguments, make) }
     }
 
     func value<Value: Sendable & DatabaseValueConvertible & StatementColumnConvertible>(
         _ sql: String,
         _ arguments: StatementArguments = []
     ) async throws -> Value? {
-        try await pool.read { db in try db.value(sql, arguments) }
+        try await snapshot { db in try db.value(sql, arguments) }
     }
 }

@@ -40,7 +40,7 @@ import class HubTestServer.Signal
         let store = try HubStore(path: folder.appending(component: "hub.sqlite").path)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let machine = NamespaceMachine.of(HubRecord(id: 1, name: try HubName("news")))
-        return HubWriter(store: store, machine: machine, logger: logger, onProgress: onProgress) { _, _ in }
+        return HubWriter(store: store, machine: machine, logger: logger, onProgress: onProgress) { $2() }
     }
 
     private static func scratch() -> URL {

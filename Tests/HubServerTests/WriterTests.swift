@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import HostSystem
 import HubProtocol
 import HubRouting
 import HubStore
@@ -17,9 +19,10 @@ struct WriterTests {
         let (store, hub) = try await store(scratch)
         let batches = Counter()
         let heads = Kept<[LogSequence]>([])
-        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { output, _ in
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { output, _, answer in
             batches.add()
             if let head = output.hubs[hub.id]?.status.head { heads.change { $0.append(head) } }
+            answer()
         }
         try await withThrowingTaskGroup(of: LogSequence.self) { group in
             for _ in 0..<HubWriter.maximumBatch + 10 {
@@ -37,6 +40,32 @@ struct WriterTests {
             #expect(heads.value.map(\.rawValue) == [Int64(HubWriter.maximumBatch), all])
             #expect(Set(answered.map(\.rawValue)) == Set(1...all))
         }
+    }
+
+    @Test func `changes are staged, applied and answered in one thread`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await store(scratch)
+        let threads = Kept<Set<pthread_t>>([])
+        let note = { @Sendable () -> Void in
+            let thread = pthread_self()
+            threads.change { $0.insert(thread) }
+        }
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _, answer in
+            note()
+            answer()
+            note()
+        }
+        let running = Task { try await writer.run() }
+        for _ in 0..<20 {
+            try await withTaskExecutorPreference(store.writerThread) {
+                try await writer.perform(on: hub) { _, _ in (note(), []) }
+                note()
+            }
+            await writer.passInOrder()
+        }
+        running.cancel()
+        try await running.value
+        #expect(threads.value.count == 1)
     }
 
     @Test func `what a request brings counts among what waits`() async throws {
@@ -80,7 +109,7 @@ struct WriterTests {
     @Test func `a writer that is cancelled answers all that waits, and lets go of events`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await store(scratch)
-        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _ in }
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { $2() }
         let request = Task.immediate { try await writer.append(to: hub) }
         #expect(writer.backlog.changes == 1)
         let running = Task {
@@ -97,7 +126,7 @@ struct WriterTests {
         let scratch = try Scratch()
         let (store, hub) = try await store(scratch)
         try await scratch.damage("DROP TABLE alarmState")
-        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _ in }
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { $2() }
         let damaged = Task.immediate {
             try await writer.perform(on: hub) { transaction, _ in
                 (try transaction.setAlarmState("{}", hub: hub.id), [])

@@ -63,10 +63,12 @@ struct ProtocolDetectingChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        switch try? await value.outcome.get() {
-        case .http1(let http1): await kinds.http1.handle(value: http1, logger: logger)
-        case .http2(let http2): await kinds.http2.handle(value: http2, logger: logger)
-        case .nothing, nil: break
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            switch try? await value.outcome.get() {
+            case .http1(let http1): await kinds.http1.handle(value: http1, logger: logger)
+            case .http2(let http2): await kinds.http2.handle(value: http2, logger: logger)
+            case .nothing, nil: break
+            }
         }
     }
 }

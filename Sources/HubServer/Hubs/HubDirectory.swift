@@ -12,6 +12,11 @@ final class HubDirectory: Sendable {
         let hub: Hub
         /// One stream loop for each event loop of the server.
         let loops: [StreamLoop]
+
+        fileprivate func endStreams() {
+            let refusal = ProtocolError.noHub(hub.record.name.text)
+            for loop in loops { loop.eventLoop.execute { loop.close(refusal) } }
+        }
     }
 
     private struct State {
@@ -138,23 +143,26 @@ extension HubDirectory {
 // MARK: - The writer's output, in log order
 
 extension HubDirectory {
-    /// Carries out the actions that a batch of changes requires.
-    func carryOut(_ output: NamespaceMachine.Output, _ writer: HubWriter) {
+    /// Carries out the actions that a batch of changes requires: first what requests see, then `answer`, then what
+    /// streams get.
+    func carryOut(_ output: NamespaceMachine.Output, _ writer: HubWriter, _ answer: () -> Void) {
         if let rules = output.rules {
             state.withLock { $0.namespace = (rules, TokenChecker(AccessRules(namespace: rules))) }
         }
         for record in output.opened {
             if let status = output.hubs[record.id]?.status { open(record, status, writer) }
         }
+        var work: [(loop: StreamLoop, commands: [StreamCommand])] = []
         for (key, (status, commands)) in output.hubs {
             guard let member = state.withLock({ $0.members[key] }) else { continue }
             member.hub.publish(status)
-            for (loop, commands) in zip(member.loops, commands) where !commands.isEmpty {
-                loop.eventLoop.execute { loop.apply(commands) }
-            }
+            work += zip(member.loops, commands).filter { !$1.isEmpty }
         }
+        let closed = output.closed.compactMap(close)
+        answer()
+        for (loop, commands) in work { loop.eventLoop.execute { loop.apply(commands) } }
         for (key, streams) in output.attached { others?.announce(streams, of: key) }
-        for key in output.closed { close(key) }
+        for member in closed { member.endStreams() }
     }
 
     /// Adds a hub, which accepts streams from now on.
@@ -195,15 +203,14 @@ extension HubDirectory {
         }
     }
 
-    private func close(_ key: HubKey) {
+    /// Removes a hub, whose streams still have to end.
+    private func close(_ key: HubKey) -> Member? {
         let member = state.withLock { state in
             let member = state.members.removeValue(forKey: key)
             if let name = member?.hub.record.name, state.keys[name] == key { state.keys[name] = nil }
             return member
         }
-        guard let member else { return }
-        member.hub.close()
-        let refusal = ProtocolError.noHub(member.hub.record.name.text)
-        for loop in member.loops { loop.eventLoop.execute { loop.close(refusal) } }
+        member?.hub.close()
+        return member
     }
 }

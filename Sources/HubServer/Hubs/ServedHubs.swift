@@ -59,8 +59,8 @@ struct ServedHubs: Sendable {
             machine: opened.machine,
             logger: logger,
             onProgress: configuration.onProgress
-        ) { [deletions] output, writer in
-            directory.carryOut(output, writer)
+        ) { [deletions] output, writer, answer in
+            directory.carryOut(output, writer, answer)
             push.carryOut(output)
             if !output.closed.isEmpty { deletions.signal() }
         }

@@ -124,7 +124,9 @@ struct MountingResponder: HTTPResponder {
         }
         // A task keeps the memory of its deepest call until it ends, which for an event stream takes hours: a child
         // task uses it instead.
-        async let response = application.respond(to: request, on: channel, logger: context.logger)
-        return try await response
+        return try await LongWork.run {
+            async let response = application.respond(to: request, on: channel, logger: context.logger)
+            return try await response
+        }
     }
 }

@@ -1,3 +1,4 @@
+import HostSystem
 import HubProtocol
 import HubRouting
 import HubStore
@@ -37,6 +38,8 @@ final class PushDelivery: Service {
         var reconciling: Task<Void, Never>?
     }
 
+    /// The threads of lanes, one for each platform: a lane reads the store and renders where it sends from.
+    private let threads = Mutex<[Platform: ThreadExecutor]>([:])
     private let directory: HubDirectory
     private let lease: NodeLease
     private let isClockSteady: @Sendable () -> Bool
@@ -211,10 +214,18 @@ final class PushDelivery: Service {
                 term: term,
                 isClockSteady: isClockSteady
             )
-            let task = Task { await lane.run() }
+            let task = Task(executorPreference: thread(of: platform)) { await lane.run() }
             state.withLock {
                 $0.lanes[laneKey] = RunningLane(lane: lane, task: task, credential: credential, term: term)
             }
+        }
+    }
+
+    /// - Returns: `nil` if the system has no thread left.
+    private func thread(of platform: Platform) -> ThreadExecutor? {
+        threads.withLock { threads in
+            if threads[platform] == nil { threads[platform] = try? ThreadExecutor() }
+            return threads[platform]
         }
     }
 

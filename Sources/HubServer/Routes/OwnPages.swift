@@ -17,7 +17,7 @@ struct OwnPages: Sendable {
         router.get("/healthz") { _, _ in Response("ok\n") }
         router.get("/readyz") { _, _ in ready }
         router.get("/metrics") { _, _ in
-            Response(try await page.value(), PrometheusText.contentType, cache: "no-store")
+            try await LongWork.run { Response(try await page.value(), PrometheusText.contentType, cache: "no-store") }
         }
     }
 

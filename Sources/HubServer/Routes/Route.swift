@@ -47,6 +47,11 @@ struct Route: Sendable {
     /// True if the operation changes something for all nodes, so that the node that writes executes it.
     var isForwarded: Bool { method != .get && !staysHere }
 
+    /// True if the operation takes longer than an event loop may be busy with it.
+    ///
+    /// Changes wait for the writer, and do little besides.
+    var isLong: Bool { !isForwarded }
+
     /// True if the answer must contain what other nodes have written until now.
     var isRead: Bool { method == .get && !isOfNode }
 

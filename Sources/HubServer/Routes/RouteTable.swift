@@ -79,20 +79,23 @@ enum RouteTable {
             // Some clients escape the dollar sign of `$Resources`.
             for address in Set([route.address, route.address.replacing("$", with: "%24")]) {
                 router.on(RouterPath(address), method: route.method) { request, context in
-                    switch route.operation {
-                    case .ofHub(let handle):
-                        let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
-                            try allow(request, context, edge.client, route, hubs.directory)
+                    @Sendable func answer() async throws -> Response {
+                        switch route.operation {
+                        case .ofHub(let handle):
+                            let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
+                                try allow(request, context, edge.client, route, hubs.directory)
+                            }
+                            if let channel = context.channel { edge.connections.prove(channel) }
+                            return try await forward(allowed, route, forwarding, or: handle)
+                        case .ofNamespace(let handle):
+                            let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
+                                try allow(request, context, edge.client, route, hubs)
+                            }
+                            if let channel = context.channel { edge.connections.prove(channel) }
+                            return try await forward(allowed, route, forwarding, or: handle)
                         }
-                        if let channel = context.channel { edge.connections.prove(channel) }
-                        return try await forward(allowed, route, forwarding, or: handle)
-                    case .ofNamespace(let handle):
-                        let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
-                            try allow(request, context, edge.client, route, hubs)
-                        }
-                        if let channel = context.channel { edge.connections.prove(channel) }
-                        return try await forward(allowed, route, forwarding, or: handle)
                     }
+                    return try await route.isLong ? LongWork.run(answer) : answer()
                 }
             }
         }

@@ -11,8 +11,9 @@ import Synchronization
 /// Puts messages and registry changes into one order.
 ///
 /// Waiting changes are committed together, each in its own savepoint. Their effects are then applied to the namespace's
-/// machine in log order, and only then do the requests get their answers. The commit runs in the writer's task and
-/// never in a request's, because a cancelled request must not undo the others.
+/// machine in log order, and only then do the requests get their answers. All of it runs in the writer's task and
+/// never in a request's, because a cancelled request must not undo the others, and in one thread: see
+/// ``HubStore/writerThread``.
 ///
 /// Only the writer uses the machine. Other code sees the values that the writer publishes after each batch, or asks it
 /// a question.
@@ -71,8 +72,8 @@ final class HubWriter: Service {
 
     /// The machine.
     ///
-    /// `@unchecked Sendable`: it is used by the writer's task between commits, and on the database's thread during a
-    /// commit, for which the task waits. After the task has ended, nothing changes it.
+    /// `@unchecked Sendable`: only the writer's task uses it, in the thread that writes. After the task has ended, nothing
+    /// changes it.
     private final class Confined: @unchecked Sendable {
         var machine: NamespaceMachine
 
@@ -105,13 +106,16 @@ final class HubWriter: Service {
         var hasEnded = false
     }
 
+    /// Passes the results of a batch to hubs and streams, and calls `answer` as soon as requests see these results: what
+    /// waits for an answer must not wait for the streams.
+    typealias CarryOut = @Sendable (NamespaceMachine.Output, HubWriter, _ answer: () -> Void) -> Void
+
     let health: WriterHealth
     private let store: HubStore
     private let confined: Confined
     private let queue = Mutex(Queue())
     private let wakeUp = AsyncSignal()
-    /// Passes the results of a batch to hubs and streams.
-    private let carryOut: @Sendable (NamespaceMachine.Output, HubWriter) -> Void
+    private let carryOut: CarryOut
     private let onProgress: @Sendable () -> Void
 
     /// `onProgress` is called when something has begun to wait, and when a batch has been applied.
@@ -120,7 +124,7 @@ final class HubWriter: Service {
         machine: NamespaceMachine,
         logger: Logger,
         onProgress: @escaping @Sendable () -> Void = {},
-        carryOut: @escaping @Sendable (NamespaceMachine.Output, HubWriter) -> Void
+        carryOut: @escaping CarryOut
     ) {
         self.store = store
         health = WriterHealth(logger)
@@ -282,7 +286,9 @@ final class HubWriter: Service {
         }
     }
 
-    func run() async throws {
+    func run() async throws { try await withTaskExecutorPreference(store.writerThread) { try await work() } }
+
+    private func work() async throws {
         await withGracefulShutdownHandler {
             while true {
                 await wakeUp.wait()
@@ -401,7 +407,7 @@ final class HubWriter: Service {
         batch.compactMap(\.change).map { _ in .failure(refusal) }
     }
 
-    /// Applies the committed changes, passes them to the streams, and only then answers.
+    /// Applies the committed changes, shows them to requests, and only then answers.
     ///
     /// There is one result for each change of the batch, in order.
     private func finish(
@@ -417,11 +423,10 @@ final class HubWriter: Service {
             case .rules(let rules): confined.machine.observe(rules)
             case .question(let question):
                 // A client that gets its answer may use the streams next.
-                carryOut(confined.machine.takeOutput(), self)
+                carryOut(confined.machine.takeOutput(), self) {}
                 question(confined.machine)
             case .reader(_, let read):
-                carryOut(confined.machine.takeOutput(), self)
-                read(unreachedEnd)
+                carryOut(confined.machine.takeOutput(), self) { read(unreachedEnd) }
             case .attachment(let request, let hub):
                 confined.machine.apply(unreachedEnd.map { .refused(request.id, $0) } ?? .attach(request), to: hub)
             case .change(let change):
@@ -434,8 +439,7 @@ final class HubWriter: Service {
                 }
             }
         }
-        carryOut(confined.machine.takeOutput(), self)
-        for answer in answers { answer() }
+        carryOut(confined.machine.takeOutput(), self) { for answer in answers { answer() } }
         onProgress()
     }
 
@@ -456,7 +460,7 @@ final class HubWriter: Service {
         // Only an answer of the log ends a refusal.
         _ = await unreached(health.refusal == nil ? .announced : .end)
         // Even if only a part of the log was read.
-        carryOut(confined.machine.takeOutput(), self)
+        carryOut(confined.machine.takeOutput(), self) {}
         onProgress()
     }
 

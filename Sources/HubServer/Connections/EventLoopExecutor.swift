@@ -1,0 +1,26 @@
+import NIOCore
+
+/// Runs tasks on an event loop, so that a request is read, executed and answered without a switch of threads.
+///
+/// Such tasks must be brief: they delay all connections of the event loop. See ``LongWork``.
+final class EventLoopExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        // The job must not outlive its executor.
+        eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Work that takes longer than an event loop may be busy with one request: pages, lists, reports.
+enum LongWork {
+    /// Runs work of a request apart from the event loops.
+    static func run<Output: Sendable>(
+        _ work: @Sendable () async throws -> Output
+    ) async throws -> Output {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
+    }
+}
