@@ -47,10 +47,11 @@ struct Route: Sendable {
     /// True if the operation changes something for all nodes, so that the node that writes executes it.
     var isForwarded: Bool { method != .get && !staysHere }
 
-    /// True if the operation takes longer than an event loop may be busy with it.
+    /// True if the operation may take longer than an event loop may be busy with it.
     ///
-    /// Changes wait for the writer, and do little besides.
-    var isLong: Bool { !isForwarded }
+    /// Changes by senders and devices wait for the writer, and do little besides; those by operators also read keys and
+    /// certificates.
+    var isLong: Bool { !isForwarded || right == .manage }
 
     /// True if the answer must contain what other nodes have written until now.
     var isRead: Bool { method == .get && !isOfNode }
