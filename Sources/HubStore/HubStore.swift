@@ -9,14 +9,14 @@ import SQLiteFiles
 /// The hub's SQLite file: its log, installations, rules, and the pending messages of installations.
 ///
 /// Reads take a snapshot and run concurrently with the writer. All changes go through ``commit(_:effects:foreign:)``,
-/// which only the hub's writer calls, and are made in the thread of ``writerThread``.
+/// which only the hub's writer calls, and run in ``writerThread``.
 ///
 /// An ``OrderedLog`` orders the commits.
 package final class HubStore: Sendable {
     let pool: DatabasePool
     /// The only thread that changes the file.
     ///
-    /// What prefers it continues there without a switch after a commit.
+    /// Tasks that prefer it continue there after a commit, without switching threads.
     package let writerThread: ThreadExecutor
     private let rehearses: Bool
     /// True for the file of a node that is used without its log.

@@ -1,6 +1,7 @@
+import Hummingbird
 import NIOCore
 
-/// Runs tasks on an event loop, so that a request is read, executed and answered without a switch of threads.
+/// Runs tasks on an event loop, so that a request is read, executed and answered without switching threads.
 ///
 /// Such tasks must be brief: they delay all connections of the event loop. See ``LongWork``.
 final class EventLoopExecutor: TaskExecutor {
@@ -18,9 +19,16 @@ final class EventLoopExecutor: TaskExecutor {
 /// Work that takes longer than an event loop may be busy with one request: pages, lists, reports.
 enum LongWork {
     /// Runs work of a request apart from the event loops.
-    static func run<Output: Sendable>(
-        _ work: @Sendable () async throws -> Output
-    ) async throws -> Output {
+    static func run<Output: Sendable>(_ work: () async throws -> Output) async throws -> Output {
         try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
+    }
+}
+
+/// Answers all requests apart from the event loops.
+struct LongWorkResponder<Base: HTTPResponder>: HTTPResponder {
+    let base: Base
+
+    func respond(to request: Request, context: Base.Context) async throws -> Response {
+        try await LongWork.run { try await base.respond(to: request, context: context) }
     }
 }

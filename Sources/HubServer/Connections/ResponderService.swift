@@ -82,7 +82,7 @@ package final class ResponderService: Sendable {
         let listener = PortListener(
             host: configuration.host,
             port: configuration.port,
-            responder: responder,
+            responder: LongWorkResponder(base: responder),
             streams: nil,
             edge: edge,
             group: threads

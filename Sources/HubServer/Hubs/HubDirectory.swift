@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 import HubRouting
 import HubStore
@@ -212,5 +213,17 @@ extension HubDirectory {
         }
         member?.hub.close()
         return member
+    }
+}
+
+extension ProtocolError {
+    /// `name` is spelled as the client wrote it.
+    static func noHub(_ name: String) -> ProtocolError {
+        .notFound("There is no hub named '\(String(name.prefix(HubName.maximumLength)).excerpt)' here.")
+    }
+
+    /// `pathSegment` is percent-encoded as received.
+    static func noHub(pathSegment: String) -> ProtocolError {
+        .noHub(PercentEncoding.decode(pathSegment) ?? pathSegment)
     }
 }

@@ -47,12 +47,6 @@ struct Route: Sendable {
     /// True if the operation changes something for all nodes, so that the node that writes executes it.
     var isForwarded: Bool { method != .get && !staysHere }
 
-    /// True if the operation may take longer than an event loop may be busy with it.
-    ///
-    /// Changes by senders and devices wait for the writer, and do little besides; those by operators also read keys and
-    /// certificates.
-    var isLong: Bool { !isForwarded || right == .manage }
-
     /// True if the answer must contain what other nodes have written until now.
     var isRead: Bool { method == .get && !isOfNode }
 
@@ -61,6 +55,18 @@ struct Route: Sendable {
         guard takesTokenInQuery, let query = request.uri.query else { return nil }
         return "SharedAccessSignature \(query)"
     }
+
+    /// True if a request may take longer than an event loop may be busy with it.
+    ///
+    /// Changes by senders and devices wait for the writer, and do little besides reading their bodies; those by operators
+    /// also read keys and certificates.
+    func isLong(_ request: Request) -> Bool {
+        let bytes = request.headers[.contentLength].flatMap { Int($0) } ?? .max
+        return !isForwarded || right == .manage || bytes > Self.maximumBriefBytes
+    }
+
+    /// Largest body that an event loop reads; a publisher's report has up to 512 KiB.
+    private static let maximumBriefBytes = 16 << 10
 
     func right(for request: Request) -> AccessRights {
         guard let exception, exception.isMeant(request) else { return right }

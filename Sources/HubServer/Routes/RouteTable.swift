@@ -95,7 +95,7 @@ enum RouteTable {
                             return try await forward(allowed, route, forwarding, or: handle)
                         }
                     }
-                    return try await route.isLong ? LongWork.run(answer) : answer()
+                    return try await route.isLong(request) ? LongWork.run(answer) : answer()
                 }
             }
         }

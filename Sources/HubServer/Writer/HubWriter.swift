@@ -1,4 +1,3 @@
-import Formats
 import HubProtocol
 import HubRouting
 import HubStore
@@ -486,17 +485,5 @@ final class HubWriter: Service {
         } catch {
             return health.note(error, of: .log, since: begin)
         }
-    }
-}
-
-extension ProtocolError {
-    /// `name` is spelled as the client wrote it.
-    static func noHub(_ name: String) -> ProtocolError {
-        .notFound("There is no hub named '\(String(name.prefix(HubName.maximumLength)).excerpt)' here.")
-    }
-
-    /// `pathSegment` is percent-encoded as received.
-    static func noHub(pathSegment: String) -> ProtocolError {
-        .noHub(PercentEncoding.decode(pathSegment) ?? pathSegment)
     }
 }

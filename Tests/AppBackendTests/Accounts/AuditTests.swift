@@ -139,23 +139,32 @@ import Testing
             }
         }
         flood(0)
-        let (isHeld, gate) = (Gate(), Gate())
-        let holder = Task {
-            try await bench.store.write { _ in
-                isHeld.open()
-                gate.blockUntilOpen()
-            }
-        }
-        await isHeld.opened()
-        let flush = Task { await bench.audit.flush() }
-        let limit = ContinuousClock.now + WaitLimit.duration
-        while bench.audit.pendingCount > 0, .now < limit { await Task.yield() }
+        let (holder, gate) = await bench.holdStore()
+        let flush = await bench.beginFlush()
         // The write waits; meanwhile as many others arrive.
         flood(100)
         gate.open()
         await flush.value
         try await holder.value
         #expect(bench.audit.pendingCount == AuditLog.maximumPending + 1)
+    }
+
+    @Test func `a flush also waits for a write that has begun`() async throws {
+        let bench = try SignInBench()
+        bench.audit.note(AuditEvent(nil, .signIn, .refused, SignInBench.home))
+        let (holder, gate) = await bench.holdStore()
+        let first = await bench.beginFlush()
+        let returned = Counter<Void>()
+        let second = Task.immediate {
+            await bench.audit.flush()
+            returned.append(())
+        }
+        #expect(returned.elements.isEmpty)
+        gate.open()
+        await second.value
+        #expect(try await bench.store.audit(of: nil, limit: 10).count == 1)
+        await first.value
+        try await holder.value
     }
 
     @Test func `what cannot be written is written later`() async throws {
@@ -259,5 +268,28 @@ import Testing
         await upkeep.purgeAtStart()
         let kept = try await bench.store.audit(of: nil, limit: .max)
         #expect(kept.map(\.who) == (isPurged ? ["bob"] : ["alice", "bob"]))
+    }
+}
+
+extension SignInBench {
+    /// Keeps the store from writing until the gate opens.
+    fileprivate func holdStore() async -> (holder: Task<Void, any Error>, gate: Gate) {
+        let (isHeld, gate) = (Gate(), Gate())
+        let holder = Task {
+            try await store.write { _ in
+                isHeld.open()
+                gate.blockUntilOpen()
+            }
+        }
+        await isHeld.opened()
+        return (holder, gate)
+    }
+
+    /// Returns when the flush has taken the events that wait.
+    fileprivate func beginFlush() async -> Task<Void, Never> {
+        let flush = Task { await audit.flush() }
+        let limit = ContinuousClock.now + WaitLimit.duration
+        while audit.pendingCount > 0, .now < limit { await Task.yield() }
+        return flush
     }
 }
