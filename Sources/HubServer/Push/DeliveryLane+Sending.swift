@@ -53,6 +53,11 @@ extension DeliveryLane {
                 waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
             )
             guard turn != .closed else { return place }
+            if outcomeBuffer.hasUrgent {
+                // The answer that has freed this slot may ask for a pause.
+                handOver()
+                await flush()
+            }
             let now = wallTime
             // While they waited for slots, registrations may have changed hands: they are read again.
             let isStale = turn == .taken && hub.configuration.monotonic() - readAt > Self.freshness

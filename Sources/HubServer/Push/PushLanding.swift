@@ -62,24 +62,34 @@ final class OutcomeBuffer: Sendable {
 
     typealias Landed = (landing: PushLanding, result: PushLanding.Result)
 
-    private let landed = Mutex<[Landed]>([])
+    private struct State {
+        var landed: [Landed] = []
+        var hasUrgent = false
+    }
+
+    private let state = Mutex(State())
     private let wakeUp = AsyncSignal()
 
+    /// True if an outcome waits that stops targets which are about to be sent.
+    var hasUrgent: Bool { state.withLock(\.hasUrgent) }
+
     func add(_ some: [Landed]) {
-        let count = landed.withLock { landed in
-            landed += some
-            return landed.count
+        let isUrgent = some.contains(where: \.result.isUrgent)
+        let isDue = state.withLock { state in
+            state.landed += some
+            if isUrgent { state.hasUrgent = true }
+            return state.hasUrgent || state.landed.count >= Self.many
         }
-        if count >= Self.many || some.contains(where: \.result.isUrgent) { wakeUp.signal() }
+        if isDue { wakeUp.signal() }
     }
 
     /// Waits until there are many outcomes, one is urgent, or ``interval`` has passed.
     func wait() async { await wakeUp.wait(atMost: Self.interval) }
 
     func take() -> [Landed] {
-        landed.withLock { landed in
-            defer { landed = [] }
-            return landed
+        state.withLock { state in
+            defer { state = State() }
+            return state.landed
         }
     }
 }
@@ -89,7 +99,7 @@ extension PushLanding.Result {
     fileprivate var isUrgent: Bool {
         guard case .answered(let outcome) = self else { return false }
         return switch outcome {
-        case .refusedCredential, .refusedSender, .throttled(.credential, _, _): true
+        case .refusedCredential, .refusedSender, .throttled(.credential, _, _), .throttled(.host, _, _): true
         default: false
         }
     }

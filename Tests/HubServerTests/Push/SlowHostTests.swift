@@ -177,6 +177,22 @@ import class HubTestServer.Gate
         }
     }
 
+    @Test func `a slot is not used for a host that has freed it by asking for a pause`() async throws {
+        try await run { hub, service, slow in
+            try await register(service.concurrency + 50, at: Self.slow, hub)
+            service.answer { _ in
+                await slow.opened()
+                return .throttled(.host, after: .seconds(60), "406")
+            }
+            try await hub.send(format: "windows", "<toast/>", tags: "World")
+            // The lane waits for a slot for the next target.
+            await service.sent(atLeast: service.concurrency)
+            slow.open()
+            await hub.settlePushes()
+            #expect(service.sent.count == service.concurrency)
+        }
+    }
+
     @Test func `targets that wait for a slow host end with their message`() async throws {
         let clock = TestClock()
         try await run(clock: clock) { hub, service, slow in
