@@ -93,7 +93,7 @@ let package = Package(
         .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Formats", "Markup", "NetworkAddresses", .crypto]),
         .target(name: "WebTokens", dependencies: ["Formats", "HubProtocol", .crypto, .cryptoExtras]),
-        .target(name: "SQLiteFiles", dependencies: ["Formats", "HostSystem", "HubProtocol", .grdb]),
+        .target(name: "SQLiteFiles", dependencies: ["Formats", "HostSystem", "HubProtocol", .crypto, .grdb]),
 
         // What operators are woken for.
         .target(name: "Alarms", dependencies: ["HubProtocol"]),
@@ -117,7 +117,7 @@ let package = Package(
             name: "WebEdge",
             dependencies: [
                 "Formats", "HubProtocol", "NetworkAddresses", "FairShares", "Signals", "Certificates", .httpTypes,
-                .hummingbird, .nioCore, .nioHTTP1, .nioSSL,
+                .hummingbird, .log, .nioCore, .nioHTTP1, .nioSSL,
             ]
         ),
 
@@ -204,8 +204,8 @@ let package = Package(
         .target(
             name: "MountedBackend",
             dependencies: [
-                "HubProtocol", "HubServer", "AppBackend", "HostSystem", "Signals", "WebEdge", .hummingbird, .log,
-                .nioCore, .serviceLifecycle,
+                "HubProtocol", "HubServer", "AppBackend", "HostSystem", "SQLiteFiles", "Signals", "WebEdge",
+                .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -433,7 +433,7 @@ let package = Package(
                 "Formats", "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient",
                 "HubProtocol", "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals",
                 "NetworkAddresses", "Certificates",
-                "OutboundHTTP", "WebEdge", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
+                "OutboundHTTP", "WebEdge", "HubTestServer", "SharedLog", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses"]),

@@ -30,7 +30,7 @@ extension AppBackend {
     ///   ``logIn(name:password:device:_:)``.
     package func caller(token: String, _ client: WebClient) async throws -> Caller {
         let caller = try await signIn.caller(authorization: "Bearer \(token)", network: client.network)
-        configuration.onSignedIn(client.channel)
+        if let channel = client.channel { configuration.onSignedIn(channel) }
         return caller
     }
 

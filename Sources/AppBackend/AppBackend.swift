@@ -58,8 +58,14 @@ package final class AppBackend: Sendable {
             logger: logger
         )
         services = [
-            AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
-            RemovedOwners(devices: devices, logger: logger),
+            AccountUpkeep(
+                store: store,
+                audit: audit,
+                clock: clock,
+                isKeeper: configuration.isKeeper,
+                logger: logger
+            ),
+            RemovedOwners(devices: devices, isKeeper: configuration.isKeeper, logger: logger),
             HubInspection(platforms: platforms, logger: logger),
         ]
         self.store = store
@@ -71,6 +77,9 @@ package final class AppBackend: Sendable {
     ///
     /// - Throws: The error of SQLite.
     package func probe() async throws { try await store.probe() }
+
+    /// True if there is a user.
+    package func hasUsers() async throws -> Bool { try await store.hasAccounts() }
 
     /// Creates a responder for all routes of the app backend.
     package func responder() -> RouterResponder<WebContext<Caller>> {
@@ -87,7 +96,9 @@ package final class AppBackend: Sendable {
         for route in BackendRoutes.all {
             let group = route.access == .signedIn ? guarded : open
             group.on(RouterPath(route.address), method: route.method) { request, context in
-                if context.user != nil { self.configuration.onSignedIn(context.client.channel) }
+                if context.user != nil, let channel = context.client.channel {
+                    self.configuration.onSignedIn(channel)
+                }
                 return try await route.handle(BackendRequest(backend: self, request: request, context: context))
             }
         }

@@ -25,6 +25,8 @@ package struct BackendConfiguration: Sendable {
     package var trustedProxies: TrustedProxies
     /// Additional lines of `/metrics`, such as those of the process.
     package var serverMetrics: @Sendable () -> String = { "" }
+    /// False while another node of a hub deletes outdated data, and devices of removed users.
+    package var isKeeper: @Sendable () -> Bool = { true }
     /// The largest age of the figures from the database in `/metrics`.
     var figureInterval = Duration.seconds(1)
     /// Roles whose users may notify others.

@@ -102,7 +102,7 @@ package struct Demo: Sendable {
         let hub = try await HubService(configuration, logger: environment.logger("newswire.hub"))
         let people = try await DemoPeople(Self.choices.map(\.user), database: "\(scratch)/\(HubFiles.backend)")
         let backend = BackendMount(
-            BackendMount.Files(
+            BackendMount.Storage.files(
                 database: "\(scratch)/\(HubFiles.backend)",
                 key: "\(scratch)/\(HubFiles.backendKey)"
             ),

@@ -1,6 +1,6 @@
 import GRDB
 import HostSystem
-import SQLiteFiles
+package import SQLiteFiles
 
 /// Reads, each in a snapshot of its own.
 extension HubStore {
@@ -12,6 +12,21 @@ extension HubStore {
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Value) async throws -> Value {
         try await snapshot { db in try body(Transaction(db)) }
+    }
+
+    /// Reads the tables of the app backend and the pages.
+    package func readTables<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value { try await snapshot { db in try body(TableTransaction(db)) } }
+
+    /// Reads the tables of the app backend and the pages from the file of a hub that may be running.
+    package static func readingTables<Value>(
+        of path: String,
+        _ body: (TableTransaction) throws -> Value
+    ) throws -> Value {
+        let queue = try DatabaseFile.reader(path)
+        defer { try? queue.close() }
+        return try queue.read { db in try body(TableTransaction(db)) }
     }
 
     func rows<Value: Sendable>(

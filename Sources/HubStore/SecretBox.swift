@@ -28,6 +28,17 @@ package struct SecretBox: Sendable {
         return open(text, Data("newswire \(purpose)".utf8))
     }
 
+    /// A key of ``keyBytes`` for one purpose, from which this key cannot be found.
+    ///
+    /// Source: RFC 5869 (HKDF).
+    package func derivedKey(_ purpose: String) -> [UInt8] {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key,
+            info: Data("newswire \(purpose)".utf8),
+            outputByteCount: Self.keyBytes
+        ).withUnsafeBytes { [UInt8]($0) }
+    }
+
     func seal(_ text: String, hub: Int64) throws -> String { try seal(text, Self.context(hub)) }
 
     private func seal(_ text: String, _ context: Data) throws -> String {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
-import SQLiteFiles
+package import SQLiteFiles
 
 /// Access to the database for one member of a commit, valid during the member's call only.
 package struct Transaction {
@@ -13,6 +13,11 @@ package struct Transaction {
     init(_ db: Database, recorder: StatementRecorder? = nil) {
         self.db = db
         self.recorder = recorder
+    }
+
+    /// The tables of the app backend and the pages.
+    package var tables: TableTransaction {
+        TableTransaction(db, record: recorder.map { recorder in { try recorder.add($0, $1, changes: $2) } })
     }
 
     /// Runs a statement that writes.

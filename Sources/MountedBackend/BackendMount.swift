@@ -6,6 +6,7 @@ package import HubServer
 import Hummingbird
 package import Logging
 import ServiceLifecycle
+package import SQLiteFiles
 import Signals
 import Synchronization
 import WebEdge
@@ -13,22 +14,34 @@ import WebEdge
 /// The app backend on a hub's port, whose hub is in the same process.
 ///
 /// Without users there is no database: nobody can sign in, and no file is created. The database is opened as soon as it
-/// exists.
+/// exists. The tables of a hub that shares its log are always there.
 package final class BackendMount: Sendable {
-    /// The files of the app backend.
-    package struct Files: Sendable {
-        let database: String
-        let key: String
+    /// The place of accounts and payloads.
+    package enum Storage: Sendable {
+        /// Files of this hub alone.
+        case files(database: String, key: String)
+        /// Tables in the hub's file, and the key of all nodes.
+        case tables(any TableDatabase, key: [UInt8])
 
-        package init(database: String, key: String) {
-            self.database = database
-            self.key = key
+        /// False if there are no users, and no key shows that there were some.
+        var exists: Bool {
+            switch self {
+            case .files(let database, let key): HostFile.exists(database) || HostFile.exists(key)
+            case .tables: true
+            }
         }
 
-        /// True if there are users, or if a key shows that there were some.
-        var exist: Bool { HostFile.exists(database) || HostFile.exists(key) }
+        fileprivate func open() throws -> (BackendStore, PayloadBox) {
+            switch self {
+            case .files(let database, let key):
+                (try BackendStore(path: database, signs: [key]), try PayloadBox(keyFile: key))
+            case .tables(let tables, let key): (BackendStore(in: tables), PayloadBox(key: key))
+            }
+        }
     }
 
+    /// The purpose of the key with which all nodes of a hub encrypt payloads.
+    package static let payloadKey = "payloads"
     /// Time between two checks for the database, and then of the app backend.
     package static let checkInterval = Duration.seconds(5)
 
@@ -43,11 +56,13 @@ package final class BackendMount: Sendable {
         var failure: (reason: String, until: ContinuousClock.Instant)?
         /// The reason why the app backend cannot serve, found by the last check.
         var obstacle: String?
+        /// True if the last check has found users in a hub's tables.
+        var hasUsers = false
     }
 
     /// The hub whose users can sign in.
     package var hubName: HubName { hub.name }
-    private let files: Files
+    private let storage: Storage
     private let hub: LocalHub
     private let configuration: BackendConfiguration
     private let checkInterval: Duration
@@ -57,18 +72,19 @@ package final class BackendMount: Sendable {
 
     /// Creates an app backend for a server's primary hub.
     package init(
-        _ files: Files,
+        _ storage: Storage,
         on service: HubService,
         configuration: BackendConfiguration,
         checkInterval: Duration = BackendMount.checkInterval,
         logger: Logger
     ) {
-        self.files = files
+        self.storage = storage
         self.checkInterval = checkInterval
         self.logger = logger
         hub = service.primaryLocalHub
         var configuration = configuration
         configuration.onSignedIn = { service.prove($0) }
+        configuration.isKeeper = { service.isWriter }
         self.configuration = configuration
     }
 
@@ -80,7 +96,8 @@ package final class BackendMount: Sendable {
             responder: Responder(mount: self),
             services: [Upkeep(mount: self)],
             obstacle: { self.state.withLock { $0.obstacle } },
-            metrics: { await self.metrics() }
+            metrics: { await self.metrics() },
+            refuse: { BackendRefusal($1).response(to: $0) }
         )
     }
 
@@ -92,7 +109,7 @@ package final class BackendMount: Sendable {
             if state.serving != nil { return nil }
             if let running = opening.current { return running }
             if let failure = state.failure, .now < failure.until { return nil }
-            guard files.exist else { return nil }
+            guard storage.exists else { return nil }
             return opening.join { await self.open() }
         }
         _ = await running?.result
@@ -114,9 +131,18 @@ package final class BackendMount: Sendable {
                 return former == "\(error)" ? nil : "\(error)"
             }
         }
+        await lookForUsers()
         if let failure {
             logger.error("the app backend cannot use its files", metadata: ["error.reason": "\(failure)"])
         }
+    }
+
+    /// Notes whether there are users in a hub's tables.
+    private func lookForUsers() async {
+        guard case .tables = storage, let backend = state.withLock({ $0.serving })?.backend,
+            let hasUsers = try? await backend.hasUsers()
+        else { return }
+        state.withLock { $0.hasUsers = hasUsers }
     }
 
     /// The app backend; `nil` while there is no database.
@@ -126,7 +152,7 @@ package final class BackendMount: Sendable {
     /// - Throws: ``BackendRefusal`` when the database cannot be used.
     private func serving() throws(BackendRefusal) -> Serving? {
         if let serving = state.withLock({ $0.serving }) { return serving }
-        guard files.exist else { return nil }
+        guard storage.exists else { return nil }
         throw Self.unusable
     }
 
@@ -142,15 +168,16 @@ package final class BackendMount: Sendable {
 
     /// True if the database of users exists, unless the last attempt to open it failed.
     package var hasUsers: Bool {
-        let (isServing, hasFailed) = state.withLock { ($0.serving != nil, $0.failure != nil) }
-        return isServing || !hasFailed && files.exist
+        let (isServing, hasFailed, hasFound) = state.withLock { ($0.serving != nil, $0.failure != nil, $0.hasUsers) }
+        if case .tables = storage { return hasFound }
+        return isServing || !hasFailed && storage.exists
     }
 
     /// Returns no lines without a database, and while it is being opened: the hub's metrics must not wait for it.
     private func metrics() async -> String {
         let (serving, hasFailed) = state.withLock { ($0.serving, $0.failure != nil) }
         if let serving { return await serving.backend.metrics() }
-        return hasFailed && files.exist ? AppBackend.metricsOfUnusable : ""
+        return hasFailed && storage.exists ? AppBackend.metricsOfUnusable : ""
     }
 
     private static let unusable = BackendRefusal.unavailable(
@@ -159,9 +186,10 @@ package final class BackendMount: Sendable {
     )
 
     private func makeServing() throws -> Serving {
+        let (store, secrets) = try storage.open()
         let backend = AppBackend(
-            store: try BackendStore(path: files.database, signs: [files.key]),
-            secrets: try PayloadBox(keyFile: files.key),
+            store: store,
+            secrets: secrets,
             hub: hub,
             configuration: configuration,
             logger: logger
@@ -182,6 +210,7 @@ package final class BackendMount: Sendable {
             defer { state.obstacle = obstacle }
             return (obstacle, state.obstacle)
         }
+        await lookForUsers()
         guard now != before else { return }
         if let now {
             logger.warning("the app backend is not ready", metadata: ["error.reason": "\(now)"])

@@ -18,7 +18,8 @@ extension PageServer {
                 await self.streamAnswer(to: $0, on: $1, $2)
             },
             services: [SessionUpkeep(pages: self), StoreCheck(pages: self)],
-            obstacle: { self.store.obstacle.map { "the database cannot be used: \($0)" } }
+            obstacle: { self.store.obstacle.map { "the database cannot be used: \($0)" } },
+            refuse: { self.errors.response(to: $1, of: "", in: $0.words) }
         )
     }
 
@@ -98,6 +99,8 @@ extension PageServer {
 
         func run() async throws {
             await repeatUntilStopped(every: Self.interval, startsNow: true) {
+                // Another node of the hub does it.
+                guard pages.service.isWriter else { return }
                 do {
                     try await pages.endExpiredSessions()
                 } catch {

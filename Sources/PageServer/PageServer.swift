@@ -214,7 +214,7 @@ package final class PageServer: Sendable {
         return PageRequest(pages: self, hub: hub, request: request, context: context)
     }
 
-    private var errors: PageErrors { PageErrors(logger: logger, templates: templates) }
+    var errors: PageErrors { PageErrors(logger: logger, templates: templates) }
 
     /// Decides about a request for a reader's stream that is the first on its connection: it passes no router, which
     /// could only give it the body of a response.
@@ -222,6 +222,8 @@ package final class PageServer: Sendable {
         var context = WebContext<Never>(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         context.client.identify(request.head, through: proxies)
         do {
+            // What other nodes have written decides who may read.
+            try await service.catchUp()
             let hub = ReaderRoutes.hub(ofEvents: request.uri.path) ?? ""
             let page = try await pageRequest(request, hub: hub, context)
             if let address = page.otherSpelling { return .response(page.movedPermanently(address)) }

@@ -1,15 +1,24 @@
 package import GRDB
 
-/// Single statements and queries. Their compiled form is kept, since stores repeat the same few.
-extension Database {
-    /// Executes one statement.
+/// A connection with short forms of queries.
+package protocol TableReader {
+    var database: Database { get }
+}
+
+extension Database: TableReader {
+    package var database: Database { self }
+
+    /// Executes one statement, whose compiled form is kept.
     package func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
+}
 
+/// Single queries. Their compiled form is kept, since stores repeat the same few.
+extension TableReader {
     /// The first row of a query.
     package func row(_ query: String, _ arguments: StatementArguments = []) throws -> Row? {
-        try Row.fetchOne(cachedStatement(sql: query), arguments: arguments)
+        try Row.fetchOne(database.cachedStatement(sql: query), arguments: arguments)
     }
 
     /// The first row of a query, as a value that is made of it.
@@ -23,7 +32,7 @@ extension Database {
 
     /// All rows of a query.
     package func rows(_ query: String, _ arguments: StatementArguments = []) throws -> [Row] {
-        try Row.fetchAll(cachedStatement(sql: query), arguments: arguments)
+        try Row.fetchAll(database.cachedStatement(sql: query), arguments: arguments)
     }
 
     /// All rows of a query, as values that are made of them; each row is read once its turn has come.
@@ -32,7 +41,7 @@ extension Database {
         _ arguments: StatementArguments = [],
         _ make: (Row) throws -> Value
     ) throws -> [Value] {
-        let rows = try Row.fetchCursor(cachedStatement(sql: query), arguments: arguments)
+        let rows = try Row.fetchCursor(database.cachedStatement(sql: query), arguments: arguments)
         var values: [Value] = []
         while let row = try rows.next() { values.append(try make(row)) }
         return values
@@ -43,7 +52,7 @@ extension Database {
         _ query: String,
         _ arguments: StatementArguments = []
     ) throws -> Value? {
-        try Value.fetchOne(cachedStatement(sql: query), arguments: arguments)
+        try Value.fetchOne(database.cachedStatement(sql: query), arguments: arguments)
     }
 
     /// The values of a query's first column.
@@ -51,7 +60,7 @@ extension Database {
         _ query: String,
         _ arguments: StatementArguments = []
     ) throws -> [Value] {
-        try Value.fetchAll(cachedStatement(sql: query), arguments: arguments)
+        try Value.fetchAll(database.cachedStatement(sql: query), arguments: arguments)
     }
 
     /// True if a query finds a row.

@@ -28,6 +28,13 @@ package enum DatabaseFile {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
+    /// Opens a file in write-ahead mode that another process is using.
+    package static func neighbour(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(DatabaseOpener.busyTimeout)
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
     /// Returns the name with which to open it read-only.
     ///
     /// A reader of a file in write-ahead mode creates missing `-wal` and `-shm` files beside it, and leaves them there.

@@ -25,6 +25,8 @@ package enum HubFiles {
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.
     package static let apnsTokens = "apns.tokens"
+    /// The key with which commands of this machine change tables through a hub that shares its log.
+    package static let localKey = "local.key"
     /// The file with the endpoint in connection strings for other machines.
     package static let endpoint = "endpoint"
 

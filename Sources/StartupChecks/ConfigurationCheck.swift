@@ -110,10 +110,7 @@ package struct ConfigurationCheck {
             names: settings.value(HubSettings.hostNames)
         ) + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
             + ConfiguredPages(settings.hubs).problems.map(\.description)
-            + LogSettings(settings).problems(
-                hasAppBackend: settings.value(HubSettings.appBackend),
-                hasPages: settings.value(HubSettings.pages) != .off
-            )
+            + LogSettings(settings).problems
             + [HubSettings.logCredentials, HubSettings.logKey].compactMap { settings.value($0) }
             .flatMap(Self.permissionProblems)
             + (settings.value(HubSettings.appBackend) ? IdentitySettings(settings).problems() : [])

@@ -35,10 +35,8 @@ package struct LogSettings: Sendable {
         return label.isEmpty ? "node" : String(label.map { isAllowed($0) ? $0 : "-" })
     }
 
-    /// Problems that keep them from being used together, or with the rest of a hub.
-    ///
-    /// Each hub has its own databases of accounts and of readers of pages.
-    package func problems(hasAppBackend: Bool, hasPages: Bool) -> [String] {
+    /// Problems that keep them from being used together.
+    package var problems: [String] {
         guard let configuration else {
             let others = [
                 HubSettings.logNode, HubSettings.logCredentials, HubSettings.logAuthority, HubSettings.logCertificate,
@@ -47,17 +45,6 @@ package struct LogSettings: Sendable {
             let isLeft = others.contains { settings.value($0) != nil }
             return isLeft ? ["settings of a log are set, but 'log-servers' is not"] : []
         }
-        var problems = configuration.problems
-        if hasAppBackend {
-            problems.append(
-                "the hubs of a log do not share accounts yet: set 'app-backend: false' together with 'log-servers'"
-            )
-        }
-        if hasPages {
-            problems.append(
-                "the hubs of a log do not share readers of pages yet: set 'pages: off' together with 'log-servers'"
-            )
-        }
-        return problems
+        return configuration.problems
     }
 }

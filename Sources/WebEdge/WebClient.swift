@@ -5,7 +5,10 @@ package import NetworkAddresses
 
 /// The client of a request, as trusted proxies report it, and its connection.
 package struct WebClient: Sendable {
-    package let channel: any Channel
+    /// The connection; `nil` if another node of a hub has it.
+    package let channel: (any Channel)?
+    /// True for a client of another node that uses TLS there.
+    private let usesTLSElsewhere: Bool
     /// The other end of the connection, which may be a proxy; `nil` for a Unix socket.
     package let peer: NetworkAddress?
     /// The client's own address; `nil` for a Unix socket.
@@ -17,8 +20,17 @@ package struct WebClient: Sendable {
 
     package init(_ channel: any Channel) {
         self.channel = channel
+        usesTLSElsewhere = false
         peer = channel.remoteAddress?.networkAddress?.unmapped
         address = peer
+    }
+
+    /// The client of another node of a hub, which has passed the request on.
+    package init(of peer: NetworkAddress?, speaksTLS: Bool) {
+        channel = nil
+        usesTLSElsewhere = speaksTLS
+        self.peer = peer?.unmapped
+        address = self.peer
     }
 
     /// Reads the reports of trusted proxies.
@@ -47,13 +59,13 @@ package struct WebClient: Sendable {
     }
 
     /// True if the connection uses TLS; HTTP/2 streams are within such a connection.
-    var speaksTLS: Bool {
+    package var speaksTLS: Bool {
         get async {
-            for connection in [channel, channel.parent].compactMap(\.self) {
+            for connection in [channel, channel?.parent].compactMap(\.self) {
                 let found = connection.pipeline.containsHandler(type: NIOSSLServerHandler.self)
                 if (try? await found.get()) != nil { return true }
             }
-            return false
+            return usesTLSElsewhere
         }
     }
 }

@@ -1,4 +1,5 @@
 package import Hummingbird
+package import Logging
 
 /// The context of a request: its client, and the user who makes it.
 package struct WebContext<User: Sendable>: RequestContext {
@@ -15,4 +16,14 @@ package struct WebContext<User: Sendable>: RequestContext {
         coreContext = CoreRequestContextStorage(source: source)
         client = WebClient(source.channel)
     }
+
+    /// The context of a request whose connection another node of a hub may have.
+    package init(of client: WebClient, logger: Logger) {
+        coreContext = CoreRequestContextStorage(source: LogSource(logger: logger))
+        self.client = client
+    }
+}
+
+private struct LogSource: RequestContextSource {
+    let logger: Logger
 }

@@ -6,6 +6,7 @@ import HubTestServer
 import NIOCore
 import NIOPosix
 import OutboundHTTP
+import SQLiteFiles
 import Synchronization
 import Testing
 
@@ -108,7 +109,7 @@ import Testing
 
     @Test func `a database that cannot be read is reported`() async throws {
         try await run(Answers(404)) { backend in
-            try await backend.store.write { try $0.execute(sql: "ALTER TABLE account RENAME TO lost") }
+            try await backend.store.write { try $0.database.execute(sql: "ALTER TABLE account RENAME TO lost") }
             let reply = try await backend.send("GET", "/readyz", as: nil)
             #expect(reply.status == 503)
             #expect(reply.body.hasPrefix("not ready: the database cannot be read: "), "\(reply.body)")

@@ -6,6 +6,7 @@ import HubClient
 import HubProtocol
 import HubTestServer
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -83,7 +84,7 @@ import Testing
         try await TestBackend.run { backend, _ in
             let sent = try await backend.send("POST", "/api/notifications", as: "bob", JSONText(text).text)
             #expect(sent.status == 200, "\(what): \(sent.body)")
-            let id = try await backend.store.read { try Int64.fetchOne($0, sql: "SELECT id FROM payload") }
+            let id = try await backend.store.read { try Int64.fetchOne($0.database, sql: "SELECT id FROM payload") }
             let received = try await SecurePushApp(backend: backend, user: "bob").fetch(Int(try #require(id)))
             #expect(received.payload.unicodeScalars.elementsEqual(text.unicodeScalars), "\(what)")
         }
@@ -102,7 +103,7 @@ import Testing
                     #expect(reply.status == status, "\(body): \(reply.body)")
                 }
             }
-            let ids = try await backend.store.read { try Int64.fetchAll($0, sql: "SELECT id FROM payload") }
+            let ids = try await backend.store.read { try Int64.fetchAll($0.database, sql: "SELECT id FROM payload") }
             #expect(ids.count == 2)
             let app = SecurePushApp(backend: backend, user: "bob")
             for id in ids {

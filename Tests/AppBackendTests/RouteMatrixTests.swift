@@ -4,6 +4,7 @@ import HTTPTypes
 import HubProtocol
 import HubServer
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -126,7 +127,7 @@ import Testing
         try #require(installed.status == 200, "\(installed.body)")
         let pushed = try await backend.send("POST", "/api/notifications", as: "alice", #""for Alice""#)
         try #require(pushed.status == 200, "\(pushed.body)")
-        let id = try await backend.store.read { try Int64.fetchOne($0, sql: "SELECT id FROM payload") }
+        let id = try await backend.store.read { try Int64.fetchOne($0.database, sql: "SELECT id FROM payload") }
         return [
             "register": try #require(app.stored), "installations": "alices-pc", "notifications": "\(try #require(id))",
         ]

@@ -15,8 +15,9 @@ struct MountedStreamTests {
                 let router = Router(context: WebContext<Never>.self)
                 router.get("/-/stream") { request, context in
                     let id = try InstallationID("gone")
+                    let channel = try #require(context.client.channel)
                     let opening = try await service.primaryLocalHub.stream(of: id, channel: .random(), after: nil)
-                    return await service.response(to: request, opening: opening, on: context.client.channel)
+                    return await service.response(to: request, opening: opening, on: channel)
                 }
                 return [MountedApplication("test", below: "-", responder: router.buildResponder())]
             }

@@ -214,7 +214,7 @@ struct SharedLogTests {
             try await one.register(agent)
             func configure(_ configuration: inout HubConfiguration) {
                 configuration.secretsPath = secrets
-                configuration.maximumPages = 130
+                configuration.maximumPages = 190
             }
             try await TestHub.run(second, log: log.node("b"), configure: configure) { other in
                 let stream = try await other.stream(agent)

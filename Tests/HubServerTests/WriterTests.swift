@@ -147,7 +147,7 @@ struct WriterTests {
 
     @Test func `a full disk refuses all, delivers none of it, and is said; then the hub is healthy again`() async throws
     {
-        try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 100 }) { hub in
+        try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 160 }) { hub in
             let agent = Agent("a")
             try await hub.register(agent)
             let stream = try await hub.stream(agent)
@@ -208,7 +208,7 @@ struct WriterTests {
     }
 
     @Test func `how far streams are is kept until the disk has taken it`() async throws {
-        try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 100 }) { hub in
+        try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 160 }) { hub in
             let long = String(repeating: "x", count: 8_000)
             try await hub.register(Agent("a"))
             while (try? await hub.accept("m", message: long)) != nil {}

@@ -36,7 +36,7 @@ struct CommitTests {
         async throws
     {
         let scratch = try Scratch()
-        let (store, hub) = try await scratch.store(maximumPages: 80)
+        let (store, hub) = try await scratch.store(maximumPages: 140)
         let body = [UInt8](repeating: 7, count: 3_000)
         var stored = 0
         while (try? await store.change(append(hub, body, at: 1))) != nil { stored += 1 }

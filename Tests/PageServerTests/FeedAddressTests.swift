@@ -3,6 +3,7 @@ import GRDB
 import HubClient
 import HubProtocol
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 import WebPages
 
@@ -108,7 +109,7 @@ struct FeedAddressTests {
     }
 
     @Test func `a reader has so many addresses at most, and each is used so often`() async throws {
-        try await PagesHub.run { hub in
+        try await PagesHub.run(onOneNode: true) { hub in
             let cookie = try await hub.entered()
             let address = try await create(hub, cookie)
             for _ in 1..<ReaderFeedAddress.maximumOfReader { _ = try await create(hub, cookie) }
@@ -122,7 +123,7 @@ struct FeedAddressTests {
 
     @Test(arguments: [PageAccess.public, .invited])
     func `pages of other origins can read the refusals of public feeds`(access: PageAccess) async throws {
-        try await PagesHub.run(access) { hub in
+        try await PagesHub.run(access, onOneNode: true) { hub in
             let token = try await hub.store.inviteFeedReader(to: try HubName("news"), at: hub.clock.now)
             var refusals = [try await hub.send("GET", "/-/news/feeds/Nothing.atom")]
             var last = try await hub.send("GET", "\(Self.news)?token=\(token)")
@@ -182,7 +183,7 @@ struct FeedAddressTests {
             let token = try await hub.store.inviteFeedReader(to: name, at: hub.clock.now)
             let secret = try #require(token.split(separator: ".").last.map(String.init))
             let rows = try await hub.store.read {
-                try Row.fetchAll($0, sql: "SELECT * FROM feedAddress").map(\.debugDescription)
+                try Row.fetchAll($0.database, sql: "SELECT * FROM feedAddress").map(\.debugDescription)
             }
             #expect(rows.count == 1 && !rows.joined().contains(secret), "\(rows)")
             let before = try await hub.send("GET", "\(Self.news)?token=\(token)")

@@ -2,6 +2,7 @@ import GRDB
 import HubClient
 import HubProtocol
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 import WebPages
 
@@ -73,7 +74,7 @@ struct LanguageTests {
             #expect(put.status == 204)
             #expect(try await choose("French") == 303)
             let name = try await hub.store.read {
-                try String.fetchOne($0, sql: "SELECT browser FROM session WHERE browser <> ''")
+                try String.fetchOne($0.database, sql: "SELECT browser FROM session WHERE browser <> ''")
             }
             let browser = try await hub.client.installation(try InstallationID(try #require(name)))
             #expect(browser?.templates[BrowserTemplate.name]?.body == BrowserTemplate.body(in: language))

@@ -6,6 +6,7 @@ import HubRouting
 import HubTestServer
 import MountedBackend
 import OutboundHTTP
+import SQLiteFiles
 import Signals
 import Synchronization
 import Testing
@@ -44,7 +45,7 @@ struct SessionChangeTests {
 
     /// Sends requests that all wait for the session's turn, and then lets them go on.
     private func atOnce(_ hub: PagesHub, _ requests: [@Sendable () async throws -> Reply]) async throws -> [Int] {
-        let id = try #require(try await hub.store.read { try Int64.fetchOne($0, sql: "SELECT sessionID FROM session") })
+        let id = try #require(try await hub.store.read { try Int64.fetchOne($0.database, sql: "SELECT sessionID FROM session") })
         let turns = hub.pages.turns
         let (held, gate, progress) = (Gate(), Gate(), Signal())
         turns.onWait.withLock { $0 = { progress.notify() } }
@@ -153,7 +154,7 @@ struct SessionChangeTests {
             )
             #expect(statuses == [303, 303])
             let users = try await hub.store.read { db in
-                try Row.fetchAll(db, sql: "SELECT user, installation FROM session").map {
+                try Row.fetchAll(db.database, sql: "SELECT user, installation FROM session").map {
                     ($0["user"] as String?, $0["installation"] as String)
                 }
             }
@@ -167,7 +168,7 @@ struct SessionChangeTests {
     }
 
     @Test func `devices whose sessions are gone are found and removed, also a former user's`() async throws {
-        try await PagesHub.run(.public, users: ["alice"]) { hub in
+        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) { hub in
             let (reader, other) = (try await hub.reader(of: "World"), try await signIn(hub, "alice"))
             for (number, cookie) in [reader, other].enumerated() {
                 let body = Self.subscription(number)
@@ -195,10 +196,10 @@ struct SessionChangeTests {
             foreign.id = try InstallationID("browser-\(UUID().uuidString)")
             try await hub.client.put(foreign, channel: nil)
             let lost = try await hub.store.read { db in
-                try #require(try String.fetchOne(db, sql: "SELECT browser FROM session WHERE user IS NULL"))
+                try #require(try String.fetchOne(db.database, sql: "SELECT browser FROM session WHERE user IS NULL"))
             }
             try await hub.store.write {
-                try $0.execute(sql: "UPDATE session SET subscription = NULL WHERE user IS NULL")
+                try $0.database.execute(sql: "UPDATE session SET subscription = NULL WHERE user IS NULL")
             }
             #expect(try await installations(hub).count == 7)
             try await hub.pages.endExpiredSessions()

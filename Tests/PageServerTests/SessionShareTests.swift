@@ -7,6 +7,7 @@ import HubServer
 import HubTestServer
 import NetworkAddresses
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 import WebPages
 
@@ -35,7 +36,7 @@ struct SessionShareTests {
     ) async throws {
         let prefix = UUID().uuidString
         try await store.write { db in
-            try db.execute(
+            try db.database.execute(
                 sql: """
                     WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, position,
@@ -67,12 +68,12 @@ struct SessionShareTests {
 
     private func network(of session: ReaderSession) async throws -> String? {
         let sql = "SELECT network FROM session WHERE sessionID = ?"
-        return try await store.read { try String.fetchOne($0, sql: sql, arguments: [session.id]) }
+        return try await store.read { try String.fetchOne($0.database, sql: sql, arguments: [session.id]) }
     }
 
     private func isAlive(_ session: ReaderSession) async throws -> Bool {
         let sql = "SELECT seenAt > 0 FROM session WHERE sessionID = ?"
-        return try await store.read { try Bool.fetchOne($0, sql: sql, arguments: [session.id]) } == true
+        return try await store.read { try Bool.fetchOne($0.database, sql: sql, arguments: [session.id]) } == true
     }
 
     @Test func `guests of 200 networks that fill all places make room for another, and it keeps its place`()
@@ -112,7 +113,7 @@ struct SessionShareTests {
         }
         // As soon as hardly any are left that have just begun, those with most that have come back end.
         try await store.write { db in
-            try db.execute(sql: "DELETE FROM session WHERE position IS NULL AND isInvited = 0")
+            try db.database.execute(sql: "DELETE FROM session WHERE position IS NULL AND isInvited = 0")
         }
         try await Self.fill(store, 5_000, network: "'172.17.' || (value % 250) || '.0/24'", returned: true)
         let ended = try #require(try await begin("192.0.5.0/24").ended)
@@ -136,7 +137,7 @@ struct SessionShareTests {
 
     @Test func `a session that makes room ends with its installation, and its browser can begin again`() async throws {
         let proxies = try #require(AddressBlock("127.0.0.1"))
-        try await PagesHub.run(.public, users: ["alice"]) {
+        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) {
             $0.trustedProxies = [proxies]
         } _: { hub in
             func choose(from address: String, cookie: String? = nil) async throws -> Reply {
@@ -155,8 +156,8 @@ struct SessionShareTests {
             #expect(try await hub.hasInstallation(id))
             try await Self.fill(hub.store, SessionPlaces.ofNewGuests - 1, network: "'10.0.7.0/24'")
             try await hub.store.write { db in
-                try db.execute(sql: "UPDATE session SET seenAt = seenAt + ?", arguments: [hub.clock.now])
-                try db.execute(sql: "UPDATE session SET seenAt = 1 WHERE installation = ?", arguments: [id])
+                try db.database.execute(sql: "UPDATE session SET seenAt = seenAt + ?", arguments: [hub.clock.now])
+                try db.database.execute(sql: "UPDATE session SET seenAt = 1 WHERE installation = ?", arguments: [id])
             }
             let second = try await choose(from: "2001:db8::1")
             #expect(second.status == 303, "\(second.body)")

@@ -5,6 +5,7 @@ import HubClient
 import HubProtocol
 import HubTestServer
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 import WebPages
 
@@ -85,7 +86,7 @@ struct SessionTests {
         let store = try PageStore(path: path)
         let session = try await store.session(secret, hub: news, at: now)
         #expect(session != nil)
-        let starts = try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sessionStart") }
+        let starts = try await store.read { try Int.fetchOne($0.database, sql: "SELECT count(*) FROM sessionStart") }
         #expect(starts == 1)
     }
 
@@ -98,7 +99,7 @@ struct SessionTests {
     }
 
     @Test func `a session changes so often in a minute, and others go on`() async throws {
-        try await PagesHub.run { hub in
+        try await PagesHub.run(onOneNode: true) { hub in
             let (cookie, other) = (try await hub.reader(of: "World"), try await hub.reader(of: "World"))
             var statuses: [Int] = []
             for _ in 1...PageServer.changesPerMinute {
@@ -119,7 +120,7 @@ struct SessionTests {
         try await PagesHub.run(.public) { hub in
             let reply = try await hub.send("POST", "/-/news/categories", form: "category=World")
             #expect(reply.status == 303)
-            let invited = try await hub.store.read { try Int.fetchAll($0, sql: "SELECT isInvited FROM session") }
+            let invited = try await hub.store.read { try Int.fetchAll($0.database, sql: "SELECT isInvited FROM session") }
             #expect(invited == [0])
         }
     }
@@ -129,10 +130,10 @@ struct SessionTests {
             let invitation = try await hub.store.invite(to: try HubName("NEWS"), at: hub.clock.now)
             let form = "code=\(invitation.code)"
             let refusal = "CREATE TRIGGER refusal BEFORE INSERT ON session BEGIN SELECT RAISE(ABORT, 'no'); END"
-            try await hub.store.write { try $0.execute(sql: refusal) }
+            try await hub.store.write { try $0.database.execute(sql: refusal) }
             let failed = try await hub.send("POST", "/-/news/enter", form: form)
             #expect(failed.status == 500)
-            try await hub.store.write { try $0.execute(sql: "DROP TRIGGER refusal") }
+            try await hub.store.write { try $0.database.execute(sql: "DROP TRIGGER refusal") }
             let entered = try await hub.send("POST", "/-/news/enter", form: form)
             #expect(entered.status == 303)
             let again = try await hub.send("POST", "/-/news/enter", form: form)
@@ -144,7 +145,7 @@ struct SessionTests {
         let count = SessionPlaces.all
         let hub = news.text
         try await store.write { db in
-            try db.execute(
+            try db.database.execute(
                 sql: """
                     WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
@@ -155,7 +156,7 @@ struct SessionTests {
         }
         await #expect(throws: SessionRefusal.full) { try await begin() }
         _ = try await begin(try HubName("town"))
-        try await store.write { try $0.execute(sql: "DELETE FROM session WHERE name = '7'") }
+        try await store.write { try $0.database.execute(sql: "DELETE FROM session WHERE name = '7'") }
         _ = try await begin()
     }
 
@@ -328,17 +329,17 @@ struct SessionTests {
         let invitation = try await store.invite(to: news, at: now)
         let code = try #require(SessionSecret(invitation.code))
         for table in ["session", "invitation"] {
-            let rows = try await store.read { try Row.fetchAll($0, sql: "SELECT * FROM \(table)").map(\.description) }
+            let rows = try await store.read { try Row.fetchAll($0.database, sql: "SELECT * FROM \(table)").map(\.description) }
             #expect(rows.count == 1)
             #expect(!rows.joined().contains(secret.secret) && !rows.joined().contains(code.secret))
         }
     }
 
     @Test func `a network that has begun too many reads on, and learns when to come back`() async throws {
-        try await PagesHub.run(.public) { hub in
+        try await PagesHub.run(.public, onOneNode: true) { hub in
             let cookie = try await hub.reader(of: "World")
             try await hub.store.write { db in
-                try db.execute(
+                try db.database.execute(
                     sql: """
                         WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
                         INSERT INTO sessionStart (network, at)

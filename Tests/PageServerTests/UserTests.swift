@@ -5,6 +5,7 @@ import HubRouting
 import HubTestServer
 import MountedBackend
 import OutboundHTTP
+import SQLiteFiles
 import Signals
 import Synchronization
 import Testing
@@ -48,7 +49,7 @@ struct UserTests {
     }
 
     @Test func `readers without an account do not wait for a locked database of users`() async throws {
-        try await PagesHub.run(.public, users: ["alice"]) { hub in
+        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) { hub in
             let lock = try hub.lockUsers()
             let waiting = Task { try await hub.send("GET", "/-/news/sign-in") }
             let reader = try await hub.reader(of: "World")
@@ -88,10 +89,10 @@ struct UserTests {
 
     @Test(arguments: ["sign-out", "leave"])
     func `a stream that is opened during a sign-out does not bring the user's tag back`(action: String) async throws {
-        try await PagesHub.run(.public, users: ["alice"]) { hub in
+        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) { hub in
             let cookie = try await signIn(hub, "alice")
             let (id, channel) = try await hub.store.read { db in
-                let row = try #require(try Row.fetchOne(db, sql: "SELECT installation, channel FROM session"))
+                let row = try #require(try Row.fetchOne(db.database, sql: "SELECT installation, channel FROM session"))
                 return (row["installation"] as String, row["channel"] as String)
             }
             let turns = try #require(try await hub.pages.backend?.backend()).devices.handleTurns
@@ -129,7 +130,7 @@ struct UserTests {
             $0.onProgress = { progress.notify() }
         } _: { hub in
             let cookie = try await signIn(hub, "alice")
-            let channel = try await hub.store.read { try String.fetchOne($0, sql: "SELECT channel FROM session") }
+            let channel = try await hub.store.read { try String.fetchOne($0.database, sql: "SELECT channel FROM session") }
             let turns = try #require(try await hub.pages.backend?.backend()).devices.handleTurns
             let (held, isWaiting, gate) = (Gate(), Gate(), Gate())
             turns.onWait.withLock { $0 = { isWaiting.open() } }
@@ -190,7 +191,7 @@ struct UserTests {
                 let reply = try await page(hub, cookie)
                 #expect(reply.status == 200 && !reply.body.contains("Signed in as"), "\(label)")
                 let users = try await hub.store.read {
-                    try String.fetchAll($0, sql: "SELECT user FROM session WHERE user <> ''")
+                    try String.fetchAll($0.database, sql: "SELECT user FROM session WHERE user <> ''")
                 }
                 #expect(users.isEmpty, "\(label)")
             }
@@ -369,7 +370,7 @@ struct UserTests {
                 #"{"endpoint":"https://push.example/1","keys":{"p256dh":"\#(key)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#
             func browsers() async throws -> [String] {
                 try await hub.store.read {
-                    try String.fetchAll($0, sql: "SELECT browser FROM session WHERE subscription <> ''")
+                    try String.fetchAll($0.database, sql: "SELECT browser FROM session WHERE subscription <> ''")
                 }
             }
             for _ in 1...2 {

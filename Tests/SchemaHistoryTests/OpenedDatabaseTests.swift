@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -32,9 +33,9 @@ struct OpenedDatabaseTests {
             try await HubStore(path: path).pool.writeWithoutTransaction { try body($0) }
         },
         Role(testDescription: "app backend") { path, body in
-            try await BackendStore(path: path).write { try body($0) }
+            try await BackendStore(path: path).write { try body($0.database) }
         },
-        Role(testDescription: "pages") { path, body in try await PageStore(path: path).write { try body($0) } },
+        Role(testDescription: "pages") { path, body in try await PageStore(path: path).write { try body($0.database) } },
         Role(testDescription: "publisher") { path, body in
             try PublisherStore(path: path).read { try body($0.database) }
         },

@@ -71,6 +71,7 @@ struct SchemaHistoryTests {
                 "62257b40 23 figures over time",
                 "b3df480f 24 times of messages at streams",
                 "72917771 25 requests to publishers",
+                "6961323e 26 people and pages",
             ]
         ),
         History(

@@ -28,10 +28,19 @@ package final class AccountUpkeep: Service {
     private let store: BackendStore
     private let audit: AuditLog
     private let clock: BackendClock
+    private let isKeeper: @Sendable () -> Bool
     private let logger: Logger
     private let lastLook: Mutex<Look>
 
-    package init(store: BackendStore, audit: AuditLog, clock: BackendClock = .system, logger: Logger) {
+    /// `isKeeper` is false while another node of a hub deletes outdated rows.
+    package init(
+        store: BackendStore,
+        audit: AuditLog,
+        clock: BackendClock = .system,
+        isKeeper: @escaping @Sendable () -> Bool = { true },
+        logger: Logger
+    ) {
+        self.isKeeper = isKeeper
         self.store = store
         self.audit = audit
         self.clock = clock
@@ -58,12 +67,13 @@ package final class AccountUpkeep: Service {
             last = look
             return drift <= Self.clockTolerance && drift >= .zero - Self.clockTolerance
         }
-        guard isDue else { return }
+        guard isDue, isKeeper() else { return }
         await purging { try await purge(at: look.wall) }
     }
 
     /// Purges if the wall clock is plausible given the newest event.
     func purgeAtStart() async {
+        guard isKeeper() else { return }
         let now = clock.now()
         await purging {
             guard let newest = try await store.newestEvent() else { return }

@@ -10,13 +10,15 @@ struct RemovedOwners: Service {
     private static let interval = Duration.seconds(60)
 
     let devices: UserDevices
+    /// False while another node of a hub does this.
+    var isKeeper: @Sendable () -> Bool = { true }
     let logger: Logger
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var hasSaid = false
             while !Task.isCancelled {
-                hasSaid = await clear(saying: !hasSaid)
+                if isKeeper() { hasSaid = await clear(saying: !hasSaid) }
                 try? await Task.sleep(for: Self.interval)
             }
         }

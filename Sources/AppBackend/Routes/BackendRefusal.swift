@@ -34,6 +34,10 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     package var isTemporary: Bool { status == .serviceUnavailable }
 
     package func response(from request: Request, context: some RequestContext) throws -> Response {
+        response(to: request)
+    }
+
+    package func response(to request: Request) -> Response {
         var response = Response.json(["error": JSONText(reason)], status: status)
         response.headers.append(contentsOf: headers)
         // After a HEAD request, a body would be read as the next reply (RFC 9110 §9.3.2).

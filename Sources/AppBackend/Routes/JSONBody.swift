@@ -1,6 +1,6 @@
 import Formats
 import HTTPTypes
-import HubProtocol
+package import HubProtocol
 
 /// Request bodies, most of which apps build by hand.
 enum JSONBody {
@@ -16,7 +16,7 @@ enum JSONBody {
 
 extension BackendRefusal {
     /// Creates a refusal from an error of the protocol's readers, which also read request bodies here.
-    init(_ error: ProtocolError) {
+    package init(_ error: ProtocolError) {
         self.init(.init(code: error.status), error.detail)
     }
 }

@@ -35,6 +35,9 @@ package struct PayloadBox: Sendable {
         try PrivateFile.write("\(Base64URL.encode(bytes))\n", to: path)
     }
 
+    /// Uses a key of 32 bytes that all nodes of a hub have.
+    package init(key: [UInt8]) { self.key = SymmetricKey(data: key) }
+
     func seal(_ text: String, id: Int64, addressee: String) throws -> Data {
         let context = Self.context(id, addressee)
         let box = try AES.GCM.seal(Data(text.utf8), using: key, authenticating: context)

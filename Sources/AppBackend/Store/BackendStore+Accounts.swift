@@ -124,13 +124,12 @@ extension BackendStore {
         try await write { db in
             try Self.checkFree(name, at: now, in: db)
             try db.execute(
-                sql: """
-                    INSERT INTO account (
-                        key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, roles, createdAt,
-                        passwordAt
-                    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: [name.key, name.text] + hash.columns + [mayNotifyOthers, roles.column, now, now]
+                """
+                INSERT INTO account (
+                    key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, roles, createdAt, passwordAt
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [name.key, name.text] + hash.columns + [mayNotifyOthers, roles.column, now, now]
             )
             try Self.take(name, in: db)
             try AuditEvent(name, .accountAdded, .done, nil).insert(at: now, in: db)
@@ -140,7 +139,7 @@ extension BackendStore {
     /// Deletes the data of a name's former owner, and data sent to the name before it had an owner.
     ///
     /// Nobody could fetch such payloads, and they would count against the new owner's limit.
-    static func take(_ name: UserName, in db: Database) throws {
+    static func take(_ name: UserName, in db: TableTransaction) throws {
         try db.execute("DELETE FROM removedAccount WHERE key = ?", [name.key])
         try PayloadTable(db: db).deleteAll(of: name.key)
     }
@@ -156,12 +155,12 @@ extension BackendStore {
     func setPassword(of name: UserName, to hash: PasswordHash, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
-                sql: """
-                    UPDATE account
-                    SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?, version = version + 1, passwordAt = ?
-                    WHERE key = ? AND issuer IS NULL
-                    """,
-                arguments: hash.columns + [now, name.key]
+                """
+                UPDATE account
+                SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?, version = version + 1, passwordAt = ?
+                WHERE key = ? AND issuer IS NULL
+                """,
+                hash.columns + [now, name.key]
             )
             guard db.changesCount == 1 else { throw AccountError.unknown(name) }
             try db.execute(
@@ -210,7 +209,7 @@ extension BackendStore {
             try db.execute(
                 """
                 INSERT OR REPLACE INTO removedAccount (key, name, removedAt, issuer, subject)
-                SELECT key, name, ?, issuer, subject FROM account WHERE key = ?
+                SELECT key, name, ?, issuer, subject FROM account WHERE key = ? ORDER BY key
                 """,
                 [now, name.key]
             )
@@ -230,7 +229,7 @@ extension BackendStore {
     func removedOwners() async throws -> [UserName] {
         try await read { db in
             let sql = "SELECT name FROM removedAccount WHERE \(Self.hasDevices) ORDER BY removedAt"
-            return try String.fetchAll(db, sql: sql).compactMap { UserName($0) }
+            return try db.values(sql).compactMap { UserName($0) }
         }
     }
 
@@ -242,12 +241,12 @@ extension BackendStore {
         )
         """
 
-    static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {
+    static func account(_ id: Int64, version: Int64, in db: TableTransaction) throws -> Account? {
         try account(in: db, "accountID = ? AND version = ?", [id, version])
     }
 
     /// The account that a condition selects; `nil` without one, and for one of a newer version that cannot be read.
-    static func account(in db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Account? {
+    static func account(in db: TableTransaction, _ condition: String, _ arguments: StatementArguments) throws -> Account? {
         try db.row("\(accountColumns) WHERE \(condition)", arguments).flatMap(Account.init)
     }
 
@@ -256,7 +255,7 @@ extension BackendStore {
         FROM account
         """
 
-    static func checkFree(_ name: UserName, at now: Timestamp, in db: Database) throws {
+    static func checkFree(_ name: UserName, at now: Timestamp, in db: TableTransaction) throws {
         if try db.exists("SELECT 1 FROM account WHERE key = ?", [name.key]) { throw AccountError.taken(name) }
         let removedAt: Timestamp? = try db.value("SELECT removedAt FROM removedAccount WHERE key = ?", [name.key])
         guard let removedAt else { return }
@@ -315,7 +314,7 @@ extension PasswordHash {
         )
     }
 
-    fileprivate var columns: StatementArguments {
+    fileprivate var columns: [(any DatabaseValueConvertible & Sendable)?] {
         [parameters.rounds, parameters.blockSize, parameters.parallelism, Data(salt), Data(key)]
     }
 }

@@ -1,22 +1,22 @@
-package import GRDB
+import GRDB
 package import HubProtocol
-import SQLiteFiles
+package import SQLiteFiles
 import WebEdge
 
 extension AuditEvent {
     /// Stores the event in the transaction of its change.
-    package func insert(at now: Timestamp, in db: Database) throws {
+    package func insert(at now: Timestamp, in db: TableTransaction) throws {
         try insert(at: now, until: now, count: 1, in: db)
     }
 
     /// Counts the event in a recent row of equal events, if there is one, in the transaction of its change.
     ///
     /// Use it for changes that a user can repeat at will: with a row for each, they would push out other events.
-    func count(at now: Timestamp, in db: Database) throws {
+    func count(at now: Timestamp, in db: TableTransaction) throws {
         _ = try CountedEvent(event: self, first: now, last: now, count: 1).store(in: db)
     }
 
-    fileprivate func insert(at first: Timestamp, until last: Timestamp, count: Int, in db: Database) throws {
+    fileprivate func insert(at first: Timestamp, until last: Timestamp, count: Int, in db: TableTransaction) throws {
         try db.execute(
             "INSERT INTO audit (at, lastAt, count, who, what, outcome, network) VALUES (?, ?, ?, ?, ?, ?, ?)",
             [first, last, count, who?.key, what.rawValue, outcome.rawValue, network?.description]
@@ -24,7 +24,7 @@ extension AuditEvent {
     }
 
     /// Adds to a row of equal events from `time` on, if there is one.
-    fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: Database) throws -> Bool {
+    fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: TableTransaction) throws -> Bool {
         try db.execute(
             """
             UPDATE audit SET count = count + ?, lastAt = max(lastAt, ?)
@@ -42,7 +42,7 @@ extension AuditEvent {
 
 extension CountedEvent {
     /// - Returns: True if a new row was inserted, because no row of equal events was recent enough.
-    fileprivate func store(in db: Database) throws -> Bool {
+    fileprivate func store(in db: TableTransaction) throws -> Bool {
         let since = first - AuditLog.span(of: event.outcome)
         if try event.add(count: count, until: last, since: since, in: db) { return false }
         try event.insert(at: first, until: last, count: count, in: db)

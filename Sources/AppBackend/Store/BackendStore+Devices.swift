@@ -60,7 +60,7 @@ extension BackendStore {
 
 /// The devices of users, within a transaction.
 struct DeviceTable {
-    let db: Database
+    let db: TableTransaction
 
     private static let columns =
         "kind, id, user, handle, wantedUser, wantedHandle, isRegistered, changedAt, lateCalls, lateUntil"
@@ -127,12 +127,12 @@ struct DeviceTable {
         try insert(RegisteredDevice(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
         try db.execute(
             """
-            DELETE FROM device WHERE kind = :kind AND id IN (
-                SELECT id FROM device WHERE user = :user AND +kind = :kind AND isRegistered = 0
-                ORDER BY createdAt DESC, id = :id DESC LIMIT -1 OFFSET :limit
+            DELETE FROM device WHERE kind = ?2 AND id IN (
+                SELECT id FROM device WHERE user = ?1 AND +kind = ?2 AND isRegistered = 0
+                ORDER BY createdAt DESC, id = ?3 DESC LIMIT -1 OFFSET ?4
             )
             """,
-            ["user": holder.user, "kind": key.kind.rawValue, "id": key.id, "limit": limit]
+            [holder.user, key.kind.rawValue, key.id, limit]
         )
     }
 
@@ -142,7 +142,7 @@ struct DeviceTable {
     func want(_ wantedHolder: RegisteredDevice.Holder, of key: DeviceKey, at: Timestamp) throws {
         if let device = try device(key) {
             let late = LateCalls(adding: 1, to: device.late, at: at)
-            try set("wantedUser = :user, wantedHandle = :handle, isRegistered = 1", key, wantedHolder, late)
+            try set("wantedUser = ?, wantedHandle = ?, isRegistered = 1", wantedHolder.columns, of: key, late)
         } else {
             let holder = RegisteredDevice.Holder(user: wantedHolder.user, handle: nil)
             let late = LateCalls(adding: 1, to: nil, at: at)
@@ -165,11 +165,10 @@ struct DeviceTable {
         throws
     {
         try set(
-            "user = :user, handle = :handle, wantedUser = NULL, wantedHandle = NULL, isRegistered = 1, changedAt = :at",
-            key,
-            wantedHolder,
-            late,
-            ["at": at]
+            "user = ?, handle = ?, wantedUser = NULL, wantedHandle = NULL, isRegistered = 1, changedAt = ?",
+            wantedHolder.columns + [at],
+            of: key,
+            late
         )
     }
 
@@ -177,11 +176,10 @@ struct DeviceTable {
     func restore(_ former: RegisteredDevice?, of key: DeviceKey) throws {
         guard let former else { return try remove(key) }
         try set(
-            "wantedUser = :user, wantedHandle = :handle, isRegistered = :isRegistered",
-            key,
-            former.wanted,
-            former.late,
-            ["isRegistered": former.isRegistered]
+            "wantedUser = ?, wantedHandle = ?, isRegistered = ?",
+            (former.wanted?.columns ?? [nil, nil]) + [former.isRegistered],
+            of: key,
+            former.late
         )
     }
 
@@ -189,7 +187,7 @@ struct DeviceTable {
     func noteLateCall(of key: DeviceKey, at: Timestamp) throws {
         guard let device = try device(key) else { return }
         let late = LateCalls(adding: 1, to: device.late, at: at)
-        try set("isRegistered = 1", key, nil, late)
+        try set("isRegistered = 1", [], of: key, late)
     }
 
     /// Deletes a device; aliases of a registration remain, without a target.
@@ -202,43 +200,22 @@ struct DeviceTable {
     private func insert(_ device: RegisteredDevice, at: Timestamp) throws {
         try db.execute(
             """
-            INSERT INTO device (\(Self.columns), createdAt) VALUES (
-                :kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :lateCalls,
-                :lateUntil, :createdAt
-            )
+            INSERT INTO device (\(Self.columns), createdAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            [
-                "kind": device.key.kind.rawValue, "id": device.key.id, "user": device.holder.user,
-                "handle": device.holder.handle?.bytes, "wantedUser": device.wanted?.user,
-                "wantedHandle": device.wanted?.handle?.bytes, "isRegistered": device.isRegistered,
-                "changedAt": device.changedAt, "lateCalls": device.late?.count ?? 0,
-                "lateUntil": device.late?.until ?? 0, "createdAt": at,
-            ]
+            [device.key.kind.rawValue, device.key.id] + device.holder.columns + (device.wanted?.columns ?? [nil, nil])
+                + [device.isRegistered, device.changedAt, device.late?.count ?? 0, device.late?.until ?? 0, at]
         )
     }
 
     private func set(
         _ assignments: String,
-        _ key: DeviceKey,
-        _ holder: RegisteredDevice.Holder?,
-        _ late: LateCalls?,
-        _ more: [String: any DatabaseValueConvertible] = [:]
+        _ values: [(any DatabaseValueConvertible)?],
+        of key: DeviceKey,
+        _ late: LateCalls?
     ) throws {
-        var arguments: [String: (any DatabaseValueConvertible)?] = [
-            "kind": key.kind.rawValue, "id": key.id, "lateCalls": late?.count ?? 0, "lateUntil": late?.until ?? 0,
-        ]
-        // SQLite refuses arguments that the statement does not use.
-        if assignments.contains(":user") {
-            arguments["user"] = .some(holder?.user)
-            arguments["handle"] = .some(holder?.handle?.bytes)
-        }
-        arguments.merge(more) { $1 }
         try db.execute(
-            """
-            UPDATE device SET \(assignments), lateCalls = :lateCalls, lateUntil = :lateUntil
-            WHERE kind = :kind AND id = :id
-            """,
-            StatementArguments(arguments)
+            "UPDATE device SET \(assignments), lateCalls = ?, lateUntil = ? WHERE kind = ? AND id = ?",
+            values + [late?.count ?? 0, late?.until ?? 0, key.kind.rawValue, key.id]
         )
     }
 
@@ -262,4 +239,9 @@ struct DeviceTable {
             late: LateCalls(count: row["lateCalls"], until: row["lateUntil"])
         )
     }
+}
+
+extension RegisteredDevice.Holder {
+    /// The values of the columns of user and handle.
+    fileprivate var columns: [(any DatabaseValueConvertible)?] { [user, handle?.bytes] }
 }

@@ -48,11 +48,11 @@ extension BackendStore {
         }
     }
 
-    private static func account(of identity: ForeignIdentity, in db: Database) throws -> Account? {
+    private static func account(of identity: ForeignIdentity, in db: TableTransaction) throws -> Account? {
         try account(in: db, "issuer = ? AND subject = ?", [identity.issuer, identity.subject])
     }
 
-    private static func isFree(_ name: UserName, at now: Timestamp, in db: Database) throws -> Bool {
+    private static func isFree(_ name: UserName, at now: Timestamp, in db: TableTransaction) throws -> Bool {
         do {
             try checkFree(name, at: now, in: db)
             return true
@@ -61,7 +61,7 @@ extension BackendStore {
         }
     }
 
-    private static func checkRemoval(of identity: ForeignIdentity, at now: Timestamp, in db: Database) throws {
+    private static func checkRemoval(of identity: ForeignIdentity, at now: Timestamp, in db: TableTransaction) throws {
         let rows = try db.rows(
             """
             SELECT name, removedAt, \(hasDevices) AS hasDevices FROM removedAccount

@@ -79,7 +79,7 @@ struct PayloadTable {
     /// Attempts to find an unused id; when the store is full, one attempt in 20,000 fails.
     private static let maximumTries = 20
 
-    let db: Database
+    let db: TableTransaction
 
     /// Stores a payload with a new random id.
     ///
@@ -136,12 +136,12 @@ struct PayloadTable {
     /// Deletes the fetched payloads that expire first.
     private func dropRead(of addressee: String, count: Int) throws {
         try db.execute(
-            sql: """
-                DELETE FROM payload WHERE addressee = :addressee AND id IN (
-                    SELECT id FROM payload WHERE addressee = :addressee AND isRead = 1 ORDER BY expiresAt LIMIT :count
-                )
-                """,
-            arguments: ["addressee": addressee, "count": count]
+            """
+            DELETE FROM payload WHERE addressee = ?1 AND id IN (
+                SELECT id FROM payload WHERE addressee = ?1 AND isRead = 1 ORDER BY expiresAt, id LIMIT ?2
+            )
+            """,
+            [addressee, count]
         )
     }
 

@@ -1,15 +1,14 @@
 package import GRDB
-import SQLiteFiles
+package import SQLiteFiles
 
 /// The app backend's database: one SQLite file beside the hub's.
 ///
 /// The SQL of this module is in extensions of this type.
 package final class BackendStore: Sendable {
-    /// A pool, so that readers do not wait for a writer that waits for the disk.
-    private let database: DatabasePool
+    private let database: any TableDatabase
     private let shortReads: SharedTransactions
-    private let writes: SharedTransactions
-    private let health: DatabaseHealth
+    /// `nil` if the database's own writer puts changes together.
+    private let writes: SharedTransactions?
 
     /// Opens or creates the file, and migrates it.
     ///
@@ -18,14 +17,40 @@ package final class BackendStore: Sendable {
     ///   - signs: Files that exist only if an app backend has used the file.
     /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package init(path: String, signs: [String] = []) throws {
-        let opener = Self.opener(signs: signs)
-        let database = try opener.pool(at: path)
-        try opener.migrate(database)
-        let health = DatabaseHealth()
+        let database = try TableFile(at: path, Self.opener(signs: signs))
         self.database = database
-        self.health = health
         shortReads = SharedTransactions { body in try await database.read(body) }
-        writes = SharedTransactions { body in try await health.noting { try await database.write(body) } }
+        writes = SharedTransactions { body in try await database.write(body) }
+    }
+
+    /// Uses tables in the file of a hub.
+    package init(in hub: any TableDatabase) {
+        database = hub
+        shortReads = SharedTransactions { body in try await hub.read(body) }
+        writes = nil
+    }
+
+    /// Copies a file into the tables of a hub that shares its log, once; payloads are encrypted with the key of its nodes.
+    ///
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, a `HostError`, and the errors of `write`.
+    package static func copy(
+        _ path: String,
+        _ box: PayloadBox?,
+        sealedWith hubBox: PayloadBox,
+        write: (@escaping @Sendable (TableTransaction) throws -> Bool) async throws -> Bool
+    ) async throws -> TableImport.Outcome {
+        let copier = TableImport(
+            "accounts",
+            tables: ["account", "removedAccount", "token", "audit", "device", "deviceAlias", "payload"]
+        ) { table, row in
+            guard table == "payload" else { return Array(row.databaseValues) }
+            let (id, addressee): (Int64, String) = (row["id"], row["addressee"])
+            // One that was encrypted with a lost key cannot be read anywhere.
+            guard let text = box?.open(row["sealed"], id: id, addressee: addressee) else { return nil }
+            let sealed = try hubBox.seal(text, id: id, addressee: addressee).databaseValue
+            return zip(row.columnNames, row.databaseValues).map { $0 == "sealed" ? sealed : $1 }
+        }
+        return try await copier.run(from: path, opener(signs: []), write: write)
     }
 
     /// Checks a file without changing it.
@@ -60,19 +85,22 @@ package final class BackendStore: Sendable {
     }
 
     /// Reads a few rows, in a transaction that requests share.
-    func readShortly<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    func readShortly<Value: Sendable>(_ body: @escaping @Sendable (TableTransaction) throws -> Value) async throws -> Value {
         try await shortReads.run(body)
     }
 
     /// Reads, in its own transaction.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    func read<Value: Sendable>(_ body: @escaping @Sendable (TableTransaction) throws -> Value) async throws -> Value {
         try await database.read(body)
     }
 
     /// Checks whether changes can be stored; after a failed change, by writing to the file.
     ///
     /// - Returns: The reason why they cannot; `nil` if they can.
-    func check() async -> String? { await health.check(database) }
+    func check() async -> String? { await database.check() }
+
+    /// True if there is an account.
+    func hasAccounts() async throws -> Bool { try await read { try $0.exists("SELECT 1 FROM account") } }
 
     /// Reads from the file, which an empty transaction would not do.
     func probe() async throws {
@@ -82,12 +110,13 @@ package final class BackendStore: Sendable {
     /// Makes a change, all or nothing, and returns when the change is durable.
     ///
     /// Requests share a transaction, and one wait for the disk: see ``SharedTransactions``.
-    func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await writes.run(body)
+    func write<Value: Sendable>(_ body: @escaping @Sendable (TableTransaction) throws -> Value) async throws -> Value {
+        guard let writes else { return try await database.write(body) }
+        return try await writes.run(body)
     }
 
     /// Executes one statement in a transaction of its own.
-    func execute(_ sql: String, _ arguments: StatementArguments) async throws {
-        try await write { try $0.execute(sql, arguments) }
+    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible & Sendable)?]) async throws {
+        try await write { try $0.execute(sql, values) }
     }
 }

@@ -54,10 +54,7 @@ extension DeviceTable {
         let sql = """
             SELECT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL ORDER BY user = ? DESC LIMIT ?
             """
-        let targets = try String.fetchAll(
-            db.cachedStatement(sql: sql),
-            arguments: [given.text, user, Self.maximumUsers]
-        )
+        let targets: [String] = try db.values(sql, [given.text, user, Self.maximumUsers])
         return try ([given.text] + targets.filter { $0 != given.text }).compactMap { id in
             try device(DeviceKey(kind: .registration, id: id))
         }
@@ -74,20 +71,20 @@ extension DeviceTable {
     ///
     /// Ids that do not refer to a registration yet are deleted at once.
     func makeRoomForAlias(_ given: GivenID, user: String) throws -> DeviceKey? {
-        let others = "user = :user AND given <> :given"
-        let arguments: StatementArguments = ["user": user, "given": given.text, "limit": Self.maximumAliases - 1]
+        let others = "user = ?1 AND given <> ?2"
+        let values: [(any DatabaseValueConvertible)?] = [user, given.text, Self.maximumAliases - 1]
         try db.execute(
             """
             DELETE FROM deviceAlias WHERE \(others) AND target IS NULL AND given IN (
                 SELECT given FROM deviceAlias WHERE \(others)
-                ORDER BY target IS NULL, at DESC LIMIT -1 OFFSET :limit
+                ORDER BY target IS NULL, at DESC LIMIT -1 OFFSET ?3
             )
             """,
-            arguments
+            values
         )
         let target: String? = try db.value(
-            "SELECT target FROM deviceAlias WHERE \(others) ORDER BY at DESC LIMIT 1 OFFSET :limit",
-            arguments
+            "SELECT target FROM deviceAlias WHERE \(others) ORDER BY at DESC LIMIT 1 OFFSET ?3",
+            StatementArguments(values)
         )
         return target.map { DeviceKey(kind: .registration, id: $0) }
     }
@@ -106,10 +103,10 @@ extension DeviceTable {
         guard key != given.key else { return }
         try db.execute(
             """
-            INSERT INTO deviceAlias (user, given, target, at) VALUES (:user, :given, :target, :at)
+            INSERT INTO deviceAlias (user, given, target, at) VALUES (?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET target = excluded.target, at = excluded.at
             """,
-            ["user": user, "given": given.text, "target": key.id, "at": at]
+            [user, given.text, key.id, at]
         )
     }
 

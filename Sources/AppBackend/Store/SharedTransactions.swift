@@ -23,11 +23,11 @@ final class SharedTransactions: Sendable {
     private static let gathering = Duration.milliseconds(1)
 
     typealias Answer = @Sendable () -> Void
-    typealias Body = @Sendable (Database) throws -> [Answer]
+    typealias Body = @Sendable (TableTransaction) throws -> [Answer]
 
     private struct Work: Sendable {
         /// Returns the answer to give when the transaction is durable.
-        let run: @Sendable (Database) throws -> Answer
+        let run: @Sendable (TableTransaction) throws -> Answer
         let fail: @Sendable (any Error) -> Void
     }
 
@@ -53,7 +53,7 @@ final class SharedTransactions: Sendable {
     ///
     /// - Throws: Errors of `body` and of the transaction; `CancellationError` if the request was already cancelled; a
     ///   ``BackendRefusal`` with 503 if too much work waits.
-    func run<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    func run<Value: Sendable>(_ body: @escaping @Sendable (TableTransaction) throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in
             let work = Work(
@@ -113,7 +113,7 @@ final class SharedTransactions: Sendable {
         do {
             let answers = try await transaction { db in
                 try works.map { work in
-                    switch try db.runMember(work.run) {
+                    switch try db.database.runMember({ _ in try work.run(db) }) {
                     case .success(let answer): answer
                     case .failure(let error): { work.fail(error) }
                     }

@@ -99,6 +99,8 @@ package struct HubConfiguration: Sendable {
     package var version: String?
     /// Called with a text for the operator, about twice a second, while a start waits for other nodes.
     package var onWaiting: @Sendable (String) -> Void = { _ in }
+    /// Called at the start of a hub that shares its log, before anything uses the tables of app backend and pages.
+    package var onTables: @Sendable (StartTables) async throws -> Void = { _ in }
     /// True if each stage of a change runs twice and the first run is rolled back: tests show that stages can be
     /// repeated.
     var rehearsesStages = false

@@ -9,6 +9,7 @@ import NetworkAddresses
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
+package import SQLiteFiles
 import Signals
 import Synchronization
 import UnixSignals
@@ -25,6 +26,7 @@ package final class HubService: Sendable {
     let management: HubManagement
     /// `nil` for a hub with one node.
     let nodes: NodeServices?
+    private let secrets: SecretBox
     private let edge: ServerEdge
     private let group: MultiThreadedEventLoopGroup
 
@@ -55,6 +57,7 @@ package final class HubService: Sendable {
             logger: logger
         )
         self.served = served
+        secrets = opened.secrets
         housekeeping = Housekeeping(served, opened)
         alarms = AlarmService(served, channel)
         figures = FigureKeeper(served)
@@ -105,7 +108,7 @@ package final class HubService: Sendable {
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, figures, keyWatch]
         services.append(MemoryReturn())
         if let nodes {
-            services += [nodes.abandonedJobs, nodes.forwarding.writers, nodes.messages(responder(nil), alarms)]
+            services += [nodes.abandonedJobs, nodes.forwarding.writers, nodes.messages(responder(nil), applications, alarms)]
         }
         // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)
@@ -137,6 +140,7 @@ package final class HubService: Sendable {
             port: configuration.port,
             responder: MountingResponder(
                 applications: applications,
+                requests: nodes.map { MountedRequests(forwarding: $0.forwarding) },
                 hubs: responder(OwnPages(metrics: metrics)),
                 proxies: ProxyNotice(TrustedProxies(configuration.trustedProxies), logger: logger)
             ),
@@ -162,7 +166,7 @@ package final class HubService: Sendable {
     }
 
     /// Returns when this node has applied what other nodes have written until now; see ``HubWriter/catchUp(to:)``.
-    func catchUp() async throws { try await served.writer.catchUp() }
+    package func catchUp() async throws { try await served.writer.catchUp() }
 
     /// The connection string of each rule of the primary hub; the one with Listen only comes first.
     package func connectionStrings(endpoint: String) throws -> [ConnectionString] {
@@ -208,6 +212,18 @@ package final class HubService: Sendable {
         edge.responses.add(ResponseCounts.stream, status: response.status.code)
         return response
     }
+
+    /// The tables of the app backend and the pages in the hub's file.
+    package var tables: any TableDatabase { HubTables(store: served.store, writer: served.writer) }
+
+    /// True if the hub shares its log with other nodes.
+    package var sharesLog: Bool { nodes != nil }
+
+    /// True if changes are made at this node: other nodes pass theirs to it, or there are none.
+    package var isWriter: Bool { nodes.map { $0.forwarding.writers.otherWriter == nil } ?? true }
+
+    /// A key for other purposes that is derived from the hub's, and is the same at all nodes.
+    package func derivedKey(_ purpose: String) -> [UInt8] { secrets.derivedKey(purpose) }
 
     /// Answers requests for feeds of all hubs.
     package var feeds: PublicFeeds { PublicFeeds(directory, configuration, edge) }

@@ -6,6 +6,7 @@ import Logging
 /// The file of a server's hubs, opened and up to date, with what its start has found and changed.
 struct OpenedHubs {
     let store: HubStore
+    let secrets: SecretBox
     /// `nil` for a hub with one node.
     let others: OtherNodes?
     let eligibility: LeaseEligibility
@@ -68,7 +69,9 @@ struct OpenedHubs {
             // When earlier versions are replaced, a node without the key must not be missing at once.
             if eligibility.proof.hasFailed, !isUpgrade { throw NodeRefusal.otherKey(path: configuration.secretsPath) }
         }
+        if others != nil { try await configuration.onTables(StartTables(store: store, secrets: secrets)) }
         (self.store, self.others, self.eligibility) = (store, others, eligibility)
+        self.secrets = secrets
         lastSeen = try await store.lastSeenClock()
         generationFile = GenerationFile(path: configuration.generationPath)
         let proof = others == nil ? nil : eligibility.proof

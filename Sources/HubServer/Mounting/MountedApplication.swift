@@ -1,9 +1,10 @@
 import HTTPTypes
-import HubProtocol
+package import HubProtocol
 package import Hummingbird
 package import Logging
 package import NIOCore
 package import ServiceLifecycle
+package import WebEdge
 
 /// An application's answer to a request for a stream.
 package enum StreamAnswer: Sendable {
@@ -40,8 +41,12 @@ package struct MountedApplication: Sendable {
     let metrics: @Sendable () async -> String
     private let prefix: [UInt8]
     private let servesRoot: Bool
+    /// True if no request is passed to another node.
+    let staysHere: Bool
     private let streams: Streams?
-    private let answer: @Sendable (Request, any Channel, Logger) async throws -> Response
+    private let answer: @Sendable (Request, WebClient, Logger) async throws -> Response
+    /// The application's form of a refusal by the hub.
+    let refuse: @Sendable (Request, ProtocolError) -> Response
 
     /// Mounts a responder.
     ///
@@ -49,21 +54,25 @@ package struct MountedApplication: Sendable {
     ///   - name: The name that operators see, such as "app backend".
     ///   - segment: First segment of the application's paths, in lower case; must not be a possible name of a hub.
     ///   - servesRoot: True if the application also answers browsers at `/`.
+    ///   - staysHere: True if no request is passed to another node.
     ///   - responder: Answers requests whose paths begin with `segment`, ignoring case; it receives complete paths.
     ///   - streams: Opens streams of a hub for GET requests; `nil` if the application has none.
     ///   - services: Run as long as requests are served. If one ends earlier, the server ends.
     ///   - obstacle: The reason why the application cannot serve; `nil` if it can. Returns at once.
     ///   - metrics: Lines for `/metrics` in the text format of Prometheus.
-    package init<Responder: HTTPResponder>(
+    ///   - refuse: The application's form of a refusal by the hub, for example while it cannot follow its log.
+    package init<User: Sendable, Responder: HTTPResponder>(
         _ name: String,
         below segment: String,
         servesRoot: Bool = false,
+        staysHere: Bool = false,
         responder: Responder,
         streams: Streams? = nil,
         services: [any Service] = [],
         obstacle: @escaping @Sendable () -> String? = { nil },
-        metrics: @escaping @Sendable () async -> String = { "" }
-    ) where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        metrics: @escaping @Sendable () async -> String = { "" },
+        refuse: (@Sendable (Request, ProtocolError) -> Response)? = nil
+    ) where Responder.Context == WebContext<User> {
         precondition((try? HubName(segment)) == nil, "a hub could have this name")
         self.name = name
         self.services = services
@@ -71,10 +80,11 @@ package struct MountedApplication: Sendable {
         self.metrics = metrics
         prefix = Array("/\(segment)/".utf8)
         self.servesRoot = servesRoot
+        self.staysHere = staysHere
         self.streams = streams
-        answer = { request, channel, logger in
-            let source = ApplicationRequestContextSource(channel: channel, logger: logger)
-            return try await responder.respond(to: request, context: Responder.Context(source: source))
+        self.refuse = refuse ?? { ErrorReply($1).response }
+        answer = { request, client, logger in
+            try await responder.respond(to: request, context: WebContext(of: client, logger: logger))
         }
     }
 
@@ -92,8 +102,8 @@ package struct MountedApplication: Sendable {
     /// The streams among which a GET request with this path may open one; `nil` if it opens none.
     func streams(at path: Substring) -> Streams? { serves(path) && streams?.isPath(path) == true ? streams : nil }
 
-    func respond(to request: Request, on channel: any Channel, logger: Logger) async throws -> Response {
-        try await answer(request, channel, logger)
+    func respond(to request: Request, of client: WebClient, logger: Logger) async throws -> Response {
+        try await answer(request, client, logger)
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {
@@ -114,6 +124,8 @@ extension Request {
 /// Passes each request to the application with its path, and all others to the hubs.
 struct MountingResponder: HTTPResponder {
     let applications: [MountedApplication]
+    /// `nil` for a hub with one node.
+    let requests: MountedRequests?
     let hubs: RouterResponder<HubRequestContext>
     let proxies: ProxyNotice
 
@@ -125,8 +137,20 @@ struct MountingResponder: HTTPResponder {
         // A task keeps the memory of its deepest call until it ends, which for an event stream takes hours: a child
         // task uses it instead.
         return try await LongWork.run {
-            async let response = application.respond(to: request, on: channel, logger: context.logger)
+            async let response = answer(request, for: application, WebClient(channel), context)
             return try await response
         }
+    }
+
+    private func answer(
+        _ request: Request,
+        for application: MountedApplication,
+        _ client: WebClient,
+        _ context: HubRequestContext
+    ) async throws -> Response {
+        guard let requests else {
+            return try await application.respond(to: request, of: client, logger: context.logger)
+        }
+        return try await requests.answer(request, for: application, client, context)
     }
 }

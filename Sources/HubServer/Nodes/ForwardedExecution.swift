@@ -12,6 +12,8 @@ struct ForwardedExecution: Sendable {
     static let unfencedPatience = RequestForwarding.timeout
 
     let responder: RouterResponder<HubRequestContext>
+    let applications: [MountedApplication]
+    let requests: MountedRequests
     let writers: WriterWatch
     let others: OtherNodes
     let served: ServedHubs
@@ -39,7 +41,12 @@ struct ForwardedExecution: Sendable {
         do {
             // Some requests have consequences before their first change, such as counted quotas.
             try fence.check()
-            let response = try await responder.respond(to: request, context: context)
+            let response =
+                if let application = applications.first(where: { $0.serves(request) }) {
+                    try await requests.answer(forwarded: request, for: application, context)
+                } else {
+                    try await responder.respond(to: request, context: context)
+                }
             let body = ReplyCollector(limit: RequestForwarding.maximumReply)
             try await response.body.write(body)
             return (response.head, body.bytes)

@@ -23,9 +23,15 @@ struct NodeServices: Sendable {
     }
 
     /// The service that receives messages of other nodes, and carries out the requests that they forward.
-    func messages(_ responder: RouterResponder<HubRequestContext>, _ alarms: AlarmService) -> NodeMessages {
+    func messages(
+        _ responder: RouterResponder<HubRequestContext>,
+        _ applications: [MountedApplication],
+        _ alarms: AlarmService
+    ) -> NodeMessages {
         let execution = ForwardedExecution(
             responder: responder,
+            applications: applications,
+            requests: MountedRequests(forwarding: forwarding),
             writers: forwarding.writers,
             others: others,
             served: served

@@ -38,10 +38,13 @@ struct RequestForwarding: Sendable {
     /// `isRepeatable` is true if the request is executed once even if two nodes try.
     ///
     /// - Throws: 503 if the other node does not answer and may have executed the request; the errors of reading a body.
-    func pass(_ allowed: some AllowedRequest, isRepeatable: Bool) async throws -> Passing {
-        let request = allowed.request
-        guard !allowed.context.isForwarded, writers.otherWriter != nil, fits(request) else { return .local(request) }
-        let body = ByteBuffer(bytes: try await allowed.request.bytes(limit: Self.maximumBody))
+    func pass(
+        _ request: Request,
+        _ context: HubRequestContext,
+        isRepeatable: Bool
+    ) async throws -> Passing {
+        guard !context.isForwarded, writers.otherWriter != nil, fits(request) else { return .local(request) }
+        let body = ByteBuffer(bytes: try await request.bytes(limit: Self.maximumBody))
         let local = Passing.local(Request(head: request.head, body: RequestBody(buffer: body)))
         let end = ContinuousClock.now + Self.timeout
         var newestEntry: UInt64 = 0
@@ -50,7 +53,7 @@ struct RequestForwarding: Sendable {
             newestEntry = max(newestEntry, served.store.newestEntry)
             let forwarded = ForwardedRequest(
                 head: request.head,
-                peer: allowed.context.peer,
+                peer: context.peer,
                 body: body,
                 fence: writer.claim.map { ForwardedRequest.Fence(claim: $0, newestEntry: newestEntry) }
             )

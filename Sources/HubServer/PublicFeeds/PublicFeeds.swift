@@ -35,14 +35,14 @@ package struct PublicFeeds: Sendable {
     ///   - request: The request, which may have a token.
     ///   - hub: The hub's name in the path.
     ///   - file: The feed's name in the path.
-    ///   - channel: The client's connection.
+    ///   - channel: The client's connection; `nil` if another node has it.
     ///   - isProven: True if the caller has found that the client may read feeds.
     /// - Returns: The feed, or the refusal.
     package func answer(
         _ request: Request,
         of hub: String,
         _ file: String,
-        on channel: any Channel,
+        on channel: (any Channel)?,
         isProven: Bool
     ) async -> Response {
         let hub = try? hubs.hub(named: hub)
@@ -66,19 +66,19 @@ package struct PublicFeeds: Sendable {
         _ request: Request,
         _ hub: Hub?,
         _ file: String,
-        _ channel: any Channel,
+        _ channel: (any Channel)?,
         isProven: Bool,
         isShared: Bool
     ) async throws -> Response {
         // The same text for every reason.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
-        let peer = channel.remoteAddress?.networkAddress
+        let peer = channel?.remoteAddress?.networkAddress
         guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(file)
         else { throw nothing }
-        if isProven { edge.connections.prove(channel) }
+        if isProven, let channel { edge.connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
-        let authority = edge.client.authority(request.head, peer: peer, local: channel.localAddress?.networkAddress)
+        let authority = edge.client.authority(request.head, peer: peer, local: channel?.localAddress?.networkAddress)
         return response(page, type, request, origin: "https://\(authority)", isShared: isShared)
     }
 

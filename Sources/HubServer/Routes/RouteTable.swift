@@ -117,7 +117,7 @@ enum RouteTable {
     ) async throws -> Response {
         guard route.isForwarded, let forwarding else { return try await handle(allowed) }
         let isRepeatable = route.isRepeatable && allowed.request.headers[named: HeaderName.idempotencyKey] != nil
-        switch try await forwarding.pass(allowed, isRepeatable: isRepeatable) {
+        switch try await forwarding.pass(allowed.request, allowed.context, isRepeatable: isRepeatable) {
         case .answered(let response): return response
         case .local(let request):
             var allowed = allowed

@@ -10,14 +10,6 @@ extension LogEntry {
     static let format = 1
     private static let magic = Array("NWLE".utf8)
 
-    private enum Tag {
-        static let null: UInt8 = 0
-        static let integer: UInt8 = 1
-        static let real: UInt8 = 2
-        static let text: UInt8 = 3
-        static let blob: UInt8 = 4
-    }
-
     package var encoded: [UInt8] {
         var writer = EntryWriter()
         writer.append(raw: Self.magic)
@@ -26,18 +18,7 @@ extension LogEntry {
         writer.append(raw: id.bytes)
         writer.append(raw: previous.bytes)
         writer.append(text: node)
-        var places: [String: Int] = [:]
-        var texts: [String] = []
-        for statement in statements where places[statement.sql] == nil {
-            places[statement.sql] = texts.count
-            texts.append(statement.sql)
-        }
-        writer.append(list: texts) { $0.append(text: $1) }
-        writer.append(list: statements) { writer, statement in
-            writer.append(number: UInt64(places[statement.sql] ?? 0))
-            writer.append(number: UInt64(statement.changes))
-            writer.append(list: statement.values) { Self.append($1, to: &$0) }
-        }
+        writer.append(statements: statements)
         writer.append(list: effects) { $0.append(raw: $1.bytes) }
         return writer.bytes
     }
@@ -52,14 +33,7 @@ extension LogEntry {
         let schema = Int(clamping: try reader.number())
         let (id, previous) = (try Self.id(&reader), try Self.id(&reader))
         let node = try reader.text()
-        let texts = try reader.list { reader throws(LogEntryError) in try reader.text() }
-        let statements = try reader.list { reader throws(LogEntryError) in
-            let place = Int(clamping: try reader.number())
-            guard texts.indices.contains(place) else { throw .damaged("a statement has no text") }
-            let changes = Int(clamping: try reader.number())
-            let values = try reader.list { reader throws(LogEntryError) in try Self.value(&reader) }
-            return RecordedStatement(sql: texts[place], values: values, changes: changes)
-        }
+        let statements = try reader.statements()
         let effects = try reader.list { reader throws(LogEntryError) in try LoggedEffect(reading: &reader) }
         guard reader.isAtEnd else { throw .damaged("extra bytes follow it") }
         self.init(
@@ -76,32 +50,71 @@ extension LogEntry {
         guard let id = EntryID(try reader.raw(EntryID.count)) else { throw .damaged("it ends early") }
         return id
     }
+}
 
-    private static func append(_ value: DatabaseValue, to writer: inout EntryWriter) {
-        switch value.storage {
-        case .null: writer.append(Tag.null)
-        case .int64(let number):
-            writer.append(Tag.integer)
-            writer.append(signed: number)
-        case .double(let number):
-            writer.append(Tag.real)
-            writer.append(number: number.bitPattern)
-        case .string(let text):
-            writer.append(Tag.text)
-            writer.append(text: text)
-        case .blob(let data):
-            writer.append(Tag.blob)
-            writer.append(counted: data)
+private enum ValueTag {
+    static let null: UInt8 = 0
+    static let integer: UInt8 = 1
+    static let real: UInt8 = 2
+    static let text: UInt8 = 3
+    static let blob: UInt8 = 4
+}
+
+extension EntryWriter {
+    /// Appends the texts of statements, and then the statements with their values.
+    mutating func append(statements: [RecordedStatement]) {
+        var places: [String: Int] = [:]
+        var texts: [String] = []
+        for statement in statements where places[statement.sql] == nil {
+            places[statement.sql] = texts.count
+            texts.append(statement.sql)
+        }
+        append(list: texts) { $0.append(text: $1) }
+        append(list: statements) { writer, statement in
+            writer.append(number: UInt64(places[statement.sql] ?? 0))
+            writer.append(number: UInt64(statement.changes))
+            writer.append(list: statement.values) { $0.append($1) }
         }
     }
 
-    private static func value(_ reader: inout EntryReader) throws(LogEntryError) -> DatabaseValue {
-        switch try reader.byte() {
-        case Tag.null: .null
-        case Tag.integer: try reader.signed().databaseValue
-        case Tag.real: Double(bitPattern: try reader.number()).databaseValue
-        case Tag.text: try reader.text().databaseValue
-        case Tag.blob: Data(try reader.counted()).databaseValue
+    private mutating func append(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: append(ValueTag.null)
+        case .int64(let number):
+            append(ValueTag.integer)
+            append(signed: number)
+        case .double(let number):
+            append(ValueTag.real)
+            append(number: number.bitPattern)
+        case .string(let text):
+            append(ValueTag.text)
+            append(text: text)
+        case .blob(let data):
+            append(ValueTag.blob)
+            append(counted: data)
+        }
+    }
+}
+
+extension EntryReader {
+    mutating func statements() throws(LogEntryError) -> [RecordedStatement] {
+        let texts = try list { reader throws(LogEntryError) in try reader.text() }
+        return try list { reader throws(LogEntryError) in
+            let place = Int(clamping: try reader.number())
+            guard texts.indices.contains(place) else { throw .damaged("a statement has no text") }
+            let changes = Int(clamping: try reader.number())
+            let values = try reader.list { reader throws(LogEntryError) in try reader.databaseValue() }
+            return RecordedStatement(sql: texts[place], values: values, changes: changes)
+        }
+    }
+
+    private mutating func databaseValue() throws(LogEntryError) -> DatabaseValue {
+        switch try byte() {
+        case ValueTag.null: .null
+        case ValueTag.integer: try signed().databaseValue
+        case ValueTag.real: Double(bitPattern: try number()).databaseValue
+        case ValueTag.text: try text().databaseValue
+        case ValueTag.blob: Data(try counted()).databaseValue
         default: throw .damaged("a value has an unknown type")
         }
     }

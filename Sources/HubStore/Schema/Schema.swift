@@ -48,6 +48,7 @@ enum Schema {
         add("23 figures over time", version23)
         add("24 times of messages at streams", version24)
         add("25 requests to publishers", version25)
+        add("26 people and pages", version26)
         return migrator
     }
 

@@ -104,19 +104,20 @@ extension PageStore {
         _ fields: OperatorSendPage.Fields,
         key: String,
         by acting: ActingOperator,
-        in db: Database
+        in db: TableTransaction
     ) throws {
         let condition = "hub = ? AND approver IS NULL AND (draftID = ? OR digest IS NOT NULL AND key IN (?, ?))"
-        let arguments: StatementArguments = [acting.hub.folded, Int64(fields.draft), fields.former, key]
-        let ended = try db.rows("\(draftColumns) WHERE \(condition)", arguments).map(DeskDraft.init(row:))
-        try db.execute("DELETE FROM deskDraft WHERE \(condition)", arguments)
+        let values: [(any DatabaseValueConvertible)?] = [acting.hub.folded, Int64(fields.draft), fields.former, key]
+        let ended = try db.rows("\(draftColumns) WHERE \(condition)", StatementArguments(values))
+            .map(DeskDraft.init(row:))
+        try db.execute("DELETE FROM deskDraft WHERE \(condition)", values)
         for draft in ended where draft.isWaiting {
             let detail = "of \(draft.author): \(draft.fields.title)"
             _ = try insertAction("replace request", detail, by: acting, outcome: "replaced", in: db)
         }
     }
 
-    private static func dropExpiredDrafts(at now: Timestamp, in db: Database) throws {
+    private static func dropExpiredDrafts(at now: Timestamp, in db: TableTransaction) throws {
         try db.execute("DELETE FROM deskDraft WHERE expiresAt <= ?", [now])
     }
 

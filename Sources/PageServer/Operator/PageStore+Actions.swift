@@ -46,7 +46,7 @@ extension PageStore {
         _ detail: String,
         by acting: ActingOperator,
         outcome: String,
-        in db: Database
+        in db: TableTransaction
     ) throws -> Int64 {
         try db.execute(
             """

@@ -212,10 +212,12 @@ enum ReaderRoutes {
         switch try await stream(request) {
         case .response(let response): return response
         case .stream(let opening):
+            // Nodes do not pass streams on.
+            guard let channel = request.context.client.channel else { throw PageRefusal.unavailable }
             var response = await request.pages.service.response(
                 to: request.request,
                 opening: opening,
-                on: request.context.client.channel
+                on: channel
             )
             response.headers[.xContentTypeOptions] = "nosniff"
             return response

@@ -66,7 +66,7 @@ extension PageStore {
         as kind: OpenInvitation.Kind,
         hub: HubName,
         at now: Timestamp,
-        in db: Database
+        in db: TableTransaction
     ) throws -> Bool {
         try db.execute(
             "DELETE FROM \(kind.table.name) WHERE hash = ? AND hub = ? AND expiresAt > ?",

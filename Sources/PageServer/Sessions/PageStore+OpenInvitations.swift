@@ -61,7 +61,7 @@ extension PageStore {
         _ kind: OpenInvitation.Kind,
         _ hub: HubName,
         _ now: Timestamp,
-        _ db: Database
+        _ db: TableTransaction
     ) throws -> [OpenInvitation] {
         let rows = try db.rows(
             """
@@ -83,7 +83,7 @@ extension PageStore {
         }
     }
 
-    private static func feeds(_ hub: HubName, _ now: Timestamp, _ db: Database) throws -> [OpenInvitation] {
+    private static func feeds(_ hub: HubName, _ now: Timestamp, _ db: TableTransaction) throws -> [OpenInvitation] {
         let rows = try db.rows(
             """
             SELECT feedAddressID, createdAt, usedAt, session FROM feedAddress WHERE hub = ? AND usedAt > ?

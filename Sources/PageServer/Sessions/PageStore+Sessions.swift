@@ -55,23 +55,23 @@ extension PageStore {
         return try await write { db in
             if !isInvited { try Self.countStart(of: beginner, at: now, in: db) }
             let ended = try self.makePlace(hub, network: network, isGuest: !isInvited && user == nil, in: db)
-            let row = try db.row(
+            try db.execute(
                 """
                 INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, language,
-                    createdAt, seenAt, isInvited, user, formerUser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                    ?12, ?12) RETURNING *
+                    createdAt, seenAt, isInvited, user, formerUser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?12, ?12)
                 """,
                 [
                     secret.name, Data(secret.digest), hub.folded, network, installation.text, channel.text,
                     choice.categoryText, choice.language?.text, now, now, isInvited, user?.text,
                 ]
             )
+            let row = try db.row("SELECT * FROM session WHERE sessionID = ?", [db.lastInsertedRowID])
             guard let row else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
             return (try ReaderSession(row), ended)
         }
     }
 
-    private static func countStart(of beginner: String, at now: Timestamp, in db: Database) throws {
+    private static func countStart(of beginner: String, at now: Timestamp, in db: TableTransaction) throws {
         // Ended sessions count as well.
         try db.execute("DELETE FROM sessionStart WHERE at <= ?", [now - .seconds(3_600)])
         let recent = try db.count("sessionStart WHERE network = ?", [beginner])
@@ -99,9 +99,8 @@ extension PageStore {
 
     /// The hubs that have sessions.
     func hubNames() async throws -> [HubName] {
-        try await read { try String.fetchAll($0, sql: "SELECT DISTINCT hub FROM session") }.compactMap {
-            try? HubName($0)
-        }
+        let names: [String] = try await read { try $0.values("SELECT DISTINCT hub FROM session") }
+        return names.compactMap { try? HubName($0) }
     }
 
     /// Expired sessions of a hub, at most `limit`, oldest first.

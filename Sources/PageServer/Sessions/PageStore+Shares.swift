@@ -68,7 +68,7 @@ extension PageStore {
     ///
     /// - Returns: The session that has ended for it, whose installations must be removed; `nil` if there was a place.
     /// - Throws: ``SessionRefusal/full``.
-    func makePlace(_ hub: HubName, network: String, isGuest: Bool, in db: Database) throws -> ReaderSession? {
+    func makePlace(_ hub: HubName, network: String, isGuest: Bool, in db: TableTransaction) throws -> ReaderSession? {
         func count(_ condition: String) throws -> Int {
             try db.count("session WHERE hub = ? AND \(condition)", [hub.folded])
         }
@@ -97,7 +97,7 @@ extension PageStore {
         _ part: SessionPlaces.Part,
         _ hub: HubName,
         for isEverybody: Bool,
-        in db: Database
+        in db: TableTransaction
     ) throws -> ReaderSession? {
         let key = ChosenSessions.Key(hub: hub.folded, part: part)
         // A choice that is no longer good is made again, once.
@@ -119,15 +119,12 @@ extension PageStore {
         return nil
     }
 
-    private func choose(_ part: SessionPlaces.Part, _ hub: HubName, in db: Database) throws -> ChosenSessions.Choice {
+    private func choose(_ part: SessionPlaces.Part, _ hub: HubName, in db: TableTransaction) throws -> ChosenSessions.Choice {
         var shares = FairShares<Int64>()
-        let rows = try Row.fetchCursor(
-            db,
-            sql:
-                "SELECT sessionID, network FROM session WHERE hub = ? AND \(part.condition) ORDER BY seenAt, sessionID",
-            arguments: [hub.folded]
-        )
-        while let row = try rows.next() { shares.insert(row["sessionID"], in: Self.path(of: row["network"])) }
+        _ = try db.rows(
+            "SELECT sessionID, network FROM session WHERE hub = ? AND \(part.condition) ORDER BY seenAt, sessionID",
+            [hub.folded]
+        ) { row in shares.insert(row["sessionID"], in: Self.path(of: row["network"])) }
         let largest = shares.yielding.map { shares.share(of: $0) } ?? 0
         let isOfEverybody = largest > 0 && shares.count(of: [.everybody]) == largest
         var sessions: [Int64] = []

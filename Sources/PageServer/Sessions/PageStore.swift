@@ -1,30 +1,47 @@
 import Foundation
 import GRDB
 import HubProtocol
-import SQLiteFiles
+package import SQLiteFiles
 import Synchronization
 
-/// The pages' database: one SQLite file beside the hub's, with sessions, invitations and operators' actions.
+/// The pages' tables of sessions, invitations and operators' actions: in a file of their own beside the hub's, or in the
+/// file of a hub that shares its log.
 package final class PageStore: Sendable {
     /// Reads take microseconds, and each reader has a cache of its own, of 2 MB at most.
     private static let maximumReaders = 2
     /// The largest number of new sessions from one network in an hour.
     static let maximumNewSessions = 100
 
-    private let path: String
-    private let database: DatabasePool
+    private let database: any TableDatabase
     let chosen = Mutex(ChosenSessions())
-    private let health = DatabaseHealth()
 
     /// Opens or creates the file, and migrates it.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package init(path: String) throws {
-        self.path = path
         var opener = DatabaseOpener(Self.migrator)
         opener.maximumReaders = Self.maximumReaders
-        database = try opener.pool(at: path)
-        try opener.migrate(database)
+        database = try TableFile(at: path, opener)
+    }
+
+    /// Uses tables in the file of a hub.
+    package init(in hub: any TableDatabase) { database = hub }
+
+    /// Copies a file into the tables of a hub that shares its log, once.
+    ///
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, a `HostError`, and the errors of `write`.
+    package static func copy(
+        _ path: String,
+        write: (@escaping @Sendable (TableTransaction) throws -> Bool) async throws -> Bool
+    ) async throws -> TableImport.Outcome {
+        let copier = TableImport(
+            "pages",
+            tables: [
+                "session", "sessionStart", "invitation", "operatorInvitation", "operatorSession", "operatorAction",
+                "feedAddress", "deskDraft",
+            ]
+        )
+        return try await copier.run(from: path, DatabaseOpener(migrator), write: write)
     }
 
     static var migrator: DatabaseMigrator {
@@ -116,33 +133,33 @@ package final class PageStore: Sendable {
     }
 
     /// - Throws: ``SQLiteFiles/DatabaseFileError``, and the errors of `body`.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await DatabaseFileError.naming(path) { try await database.read(body) }
-    }
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value { try await database.read(body) }
 
     /// Makes a change, all or nothing, and returns when it is on disk.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseFileError``, and the errors of `body`.
-    func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await DatabaseFileError.naming(path) { try await health.noting { try await database.write(body) } }
-    }
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value { try await database.write(body) }
 
     /// Executes one statement in a transaction of its own.
     ///
     /// - Returns: Number of changed rows.
     @discardableResult
-    func execute(_ sql: String, _ arguments: StatementArguments) async throws -> Int {
+    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible & Sendable)?]) async throws -> Int {
         try await write { db in
-            try db.execute(sql, arguments)
+            try db.execute(sql, values)
             return db.changesCount
         }
     }
 
     /// The reason why the file cannot be used, as of the last change or check; `nil` if it can.
-    var obstacle: String? { health.failure }
+    var obstacle: String? { database.failure }
 
     /// Checks whether the file can be used; after a failed change, by writing to it.
-    func check() async { _ = await health.check(database) }
+    func check() async { _ = await database.check() }
 }
 
 extension HubName {

@@ -18,21 +18,25 @@ extension PageStore {
     ) async throws -> (browser: SessionBrowser?, losers: [Int64]) {
         let (id, subscription) = (try ReaderInstallation.browser.newID(), try channel.text)
         return try await write { db in
-            let chosen: String? = try db.value(
+            try db.execute(
                 """
-                UPDATE session SET browser = coalesce(browser, ?), subscription = ?
-                WHERE sessionID = ? AND seenAt > 0 RETURNING browser
+                UPDATE session SET browser = coalesce(browser, ?), subscription = ? WHERE sessionID = ? AND seenAt > 0
                 """,
                 [id.text, subscription, session.id]
             )
+            let chosen: String? = try db.value(
+                "SELECT browser FROM session WHERE sessionID = ? AND seenAt > 0",
+                [session.id]
+            )
             guard let chosen else { return (nil, []) }
-            let losers = try Int64.fetchAll(
-                db,
-                sql: """
-                    UPDATE session SET subscription = NULL WHERE subscription = ? AND hub = ? AND sessionID <> ?
-                    RETURNING sessionID
-                    """,
-                arguments: [subscription, hub.folded, session.id]
+            let others = "subscription = ? AND hub = ? AND sessionID <> ?"
+            let losers: [Int64] = try db.values(
+                "SELECT sessionID FROM session WHERE \(others) ORDER BY sessionID",
+                [subscription, hub.folded, session.id]
+            )
+            try db.execute(
+                "UPDATE session SET subscription = NULL WHERE \(others)",
+                [subscription, hub.folded, session.id]
             )
             return (SessionBrowser(installation: try InstallationID(chosen), channel: channel), losers)
         }
@@ -50,14 +54,12 @@ extension PageStore {
     func installations(hub: HubName) async throws -> (known: Set<String>, unsubscribed: [String: Int64]) {
         try await read { db in
             var (known, unsubscribed) = (Set<String>(), [String: Int64]())
-            let rows = try Row.fetchCursor(
-                db,
-                sql: "SELECT sessionID, installation, browser, subscription FROM session WHERE hub = ?",
-                arguments: [hub.folded]
-            )
-            while let row = try rows.next() {
+            _ = try db.rows(
+                "SELECT sessionID, installation, browser, subscription FROM session WHERE hub = ?",
+                [hub.folded]
+            ) { row in
                 known.insert((row["installation"] as String).lowercased())
-                guard let browser = (row["browser"] as String?)?.lowercased() else { continue }
+                guard let browser = (row["browser"] as String?)?.lowercased() else { return }
                 if (row["subscription"] as String?) == nil {
                     unsubscribed[browser] = row["sessionID"]
                 } else {

@@ -69,7 +69,6 @@ struct HubInviteCommand: AsyncParsableCommand {
         let settings = try configuration.load()
         let state = try HubState.existing(settings)
         let hub = try HubName(given: settings.value(HubSettings.name))
-        let path = state.file(HubFiles.pages)
         if list || end != nil {
             let store = try HubState.pages(in: state, settings)
             if let end { return try await endInvitation(end, store, of: hub) }
@@ -88,7 +87,7 @@ struct HubInviteCommand: AsyncParsableCommand {
         // Nobody could use an invitation that was stored before one of these fails.
         let feed = try feedFile()
         let address = try HubFiles.webAddress(in: state.path)
-        let (link, notice) = try await invite(try PageStore(path: path), to: hub, feed)
+        let (link, notice) = try await invite(try HubState.pagesOrNew(in: state), to: hub, feed)
         Console.print("\(address)-/\(hub)/\(link)")
         Console.notice(notice)
     }

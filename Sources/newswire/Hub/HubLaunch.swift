@@ -10,6 +10,7 @@ import NetworkAddresses
 import OutboundHTTP
 import PageServer
 import ReplicatedLog
+import SQLiteFiles
 import Settings
 import StartupChecks
 import WebPages
@@ -40,15 +41,17 @@ struct HubLaunch {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         var configuration = configuration
         configuration.onWaiting = { notifier?.waiting($0) }
+        configuration.onTables = { try await copyFiles(into: $0) }
         let service: HubService =
             if let replicated {
                 try await HubService(configuration, log: replicated.log, channel: replicated.channel, logger: logger)
             } else {
                 try await HubService(configuration, logger: logger)
             }
-        let backendLock = plan.servesAppBackend ? try lockBackend() : nil
+        let backendLock = plan.servesAppBackend && !service.sharesLog ? try lockBackend() : nil
         defer { backendLock?.close() }
-        let backend = try backendLock.map { _ in try mountBackend(on: service) }
+        let servesBackend = backendLock != nil || plan.servesAppBackend && service.sharesLog
+        let backend = servesBackend ? try mountBackend(on: service) : nil
         let pages = try mountPages(on: service, configuration, backend: backend)
         let watchdog = notifier.flatMap { notifier in
             notifier.watchdogInterval.map { interval in HubWatchdog(interval: interval) { notifier.watchdog() } }
@@ -62,7 +65,7 @@ struct HubLaunch {
         }
         do {
             try await service.run(
-                mounting: [backend?.application, pages?.application].compactMap(\.self),
+                mounting: [backend?.application, pages?.application, try localChanges(of: service)].compactMap(\.self),
                 stopsOnSignals: true,
                 watchdog: watchdog
             ) { boundPort in
@@ -115,6 +118,47 @@ struct HubLaunch {
         Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }
 
+    /// Copies accounts and sessions of a hub that had no log into the tables that all hubs of the log have.
+    private func copyFiles(into tables: StartTables) async throws {
+        guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
+            return logger.warning(
+                "accounts are not copied into the log: 'newswire backend' is using the state directory",
+                metadata: ["state.path": "\(state.path)"]
+            )
+        }
+        defer { lock.close() }
+        let (accounts, pages) = (state.file(HubFiles.backend), state.file(HubFiles.pages))
+        let key = state.file(HubFiles.backendKey)
+        let box = HostFile.exists(key) ? try PayloadBox(keyFile: key) : nil
+        let hubBox = PayloadBox(key: tables.derivedKey(BackendMount.payloadKey))
+        note(try await BackendStore.copy(accounts, box, sealedWith: hubBox) { try await tables.write($0) }, of: accounts)
+        note(try await PageStore.copy(pages) { try await tables.write($0) }, of: pages)
+    }
+
+    private func note(_ outcome: TableImport.Outcome, of path: String) {
+        switch outcome {
+        case .nothing: break
+        case .copied(let rows):
+            logger.notice(
+                "copied a file into the tables that all hubs of the log have; it stays, renamed",
+                metadata: ["file.path": "\(path)\(TableImport.suffix)", "rows.copied": "\(rows)"]
+            )
+        case .differs:
+            logger.warning(
+                "a file is not used: the hubs of the log have accounts or sessions of their own; move it away",
+                metadata: ["file.path": "\(path)"]
+            )
+        }
+    }
+
+    /// Lets commands of this machine make changes that only a hub with a log can make.
+    private func localChanges(of service: HubService) throws -> MountedApplication? {
+        guard service.sharesLog else { return nil }
+        let key = PushChannelSecret.random()
+        try PrivateFile.write("\(key.text)\n", to: state.file(HubFiles.localKey))
+        return service.localChanges(key: key)
+    }
+
     // MARK: - App backend and pages
 
     /// Locks the app backend's files for this hub.
@@ -141,11 +185,11 @@ struct HubLaunch {
         backend.trustedProxies = TrustedProxies(configuration.trustedProxies)
         backend.reservedTags = configuration.reservedTags
         backend.maximumTags = configuration.maximumTags
-        let files = BackendMount.Files(
-            database: state.file(HubFiles.backend),
-            key: state.file(HubFiles.backendKey)
-        )
-        return BackendMount(files, on: service, configuration: backend, logger: logger)
+        let storage: BackendMount.Storage =
+            service.sharesLog
+            ? .tables(service.tables, key: service.derivedKey(BackendMount.payloadKey))
+            : .files(database: state.file(HubFiles.backend), key: state.file(HubFiles.backendKey))
+        return BackendMount(storage, on: service, configuration: backend, logger: logger)
     }
 
     /// - Returns: `nil` if the hub's pages are disabled.
@@ -162,7 +206,8 @@ struct HubLaunch {
                 metadata: ["hub.name": "\(hub)"]
             )
         }
-        let store = try PageStore(path: state.file(HubFiles.pages))
+        let store =
+            service.sharesLog ? PageStore(in: service.tables) : try PageStore(path: state.file(HubFiles.pages))
         return try PageServer(
             store: store,
             on: service,

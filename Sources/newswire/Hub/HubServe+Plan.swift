@@ -46,7 +46,7 @@ extension HubServe {
         let isNamed = settings.origin(of: HubSettings.name.entry) != nil
         hub.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
         let servesAppBackend = settings.value(HubSettings.appBackend)
-        let log = try logConfiguration(settings, hub, hasAppBackend: servesAppBackend)
+        let log = try logConfiguration(settings)
         let endpoint = try HubEndpoint(
             hostNames: settings.value(HubSettings.hostNames),
             // An emulated hub has the settings of the regular one, and no proxy leads to it.
@@ -100,13 +100,10 @@ extension HubServe {
     ///
     /// - Throws: ``Failure`` for settings that cannot be combined.
     private func logConfiguration(
-        _ settings: Settings,
-        _ hub: HubConfiguration,
-        hasAppBackend: Bool
+        _ settings: Settings
     ) throws -> ReplicatedLogConfiguration? {
         let log = LogSettings(settings)
-        let problems = log.problems(hasAppBackend: hasAppBackend, hasPages: hub.pages != .off)
-        if let problem = problems.first { throw Failure(.badConfiguration, problem) }
+        if let problem = log.problems.first { throw Failure(.badConfiguration, problem) }
         guard emulate, log.configuration != nil else { return log.configuration }
         throw Failure(.usage, "--emulate serves this machine only, and 'log-servers' is set", hint: "omit one of them")
     }

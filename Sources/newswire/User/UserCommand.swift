@@ -29,6 +29,7 @@ struct UserOptions: ParsableArguments {
     /// Calls `work` with the accounts of an existing app backend.
     func run<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
         let state = try HubState.existing(try configuration.load())
+        if let shared = try Self.shared(in: state, suffixes: []) { return try await work(shared) }
         guard HostFile.exists(state.file(HubFiles.backend)) || HostFile.exists(state.file(HubFiles.backendKey)) else {
             throw Failure(
                 .badConfiguration,
@@ -46,11 +47,17 @@ struct UserOptions: ParsableArguments {
         return try await run(in: try HubState.existingOrNew(settings), suffixes: suffixes, work)
     }
 
+    /// The accounts of hubs that share a log; `nil` for a hub without one.
+    private static func shared(in state: StateDirectory, suffixes: [NameSuffix]) throws -> Accounts? {
+        try RunningHubTables(in: state).map { Accounts(store: BackendStore(in: $0), foreignSuffixes: suffixes) }
+    }
+
     private func run<Output>(
         in state: StateDirectory,
         suffixes: [NameSuffix],
         _ work: (Accounts) async throws -> Output
     ) async throws -> Output {
+        if let shared = try Self.shared(in: state, suffixes: suffixes) { return try await work(shared) }
         let path = state.file(HubFiles.backend)
         return try await DatabaseFileError.naming(path) {
             let store = try BackendStore(path: path, signs: [state.file(HubFiles.backendKey)])

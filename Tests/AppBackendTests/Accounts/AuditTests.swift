@@ -1,6 +1,7 @@
 import GRDB
 import HubProtocol
 import HubTestServer
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -54,7 +55,7 @@ import Testing
             ]
         )
         let all = try await bench.store.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM audit").map(\.description).joined()
+            try Row.fetchAll(db.database, sql: "SELECT * FROM audit").map(\.description).joined()
         }
         #expect(!all.contains("typed"))
         #expect(!all.contains("mistake"))
@@ -131,7 +132,7 @@ import Testing
 
     @Test func `what waits for a database that cannot be written is bounded`() async throws {
         let bench = try SignInBench()
-        try await bench.store.write { try $0.execute(sql: "ALTER TABLE audit RENAME TO missing") }
+        try await bench.store.write { try $0.database.execute(sql: "ALTER TABLE audit RENAME TO missing") }
         func flood(_ first: Int) {
             for number in 0..<AuditLog.maximumPending {
                 let network = SignInBench.network("10.\(first + number / 200).\(number % 200).1")
@@ -169,11 +170,11 @@ import Testing
 
     @Test func `what cannot be written is written later`() async throws {
         let bench = try SignInBench()
-        try await bench.store.write { try $0.execute(sql: "ALTER TABLE audit RENAME TO missing") }
+        try await bench.store.write { try $0.database.execute(sql: "ALTER TABLE audit RENAME TO missing") }
         bench.audit.note(AuditEvent(nil, .signIn, .refused, SignInBench.home))
         await bench.audit.flush()
         bench.audit.note(AuditEvent(nil, .signIn, .refused, SignInBench.home))
-        try await bench.store.write { try $0.execute(sql: "ALTER TABLE missing RENAME TO audit") }
+        try await bench.store.write { try $0.database.execute(sql: "ALTER TABLE missing RENAME TO audit") }
         let records = try await bench.auditRecords()
         #expect(records.map(\.count) == [2])
     }
@@ -182,7 +183,7 @@ import Testing
         let bench = try SignInBench()
         try await bench.add("alice")
         try await bench.store.write { db in
-            try db.execute(
+            try db.database.execute(
                 sql: """
                     WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
                     INSERT INTO audit (at, lastAt, count, what, outcome) SELECT n, n, 1, 'sign-in', 'refused' FROM number
@@ -192,11 +193,11 @@ import Testing
         }
         try await bench.store.boundAudit()
         let counts = try await bench.store.read { db in
-            try Row.fetchAll(db, sql: "SELECT outcome, count(*) AS n, min(at) AS first FROM audit GROUP BY outcome")
+            try Row.fetchAll(db.database, sql: "SELECT outcome, count(*) AS n, min(at) AS first FROM audit GROUP BY outcome")
                 .map { "\($0["outcome"] as String) \($0["n"] as Int)" }
         }
         #expect(counts == ["done 1", "refused \(AuditLog.maximumRefusals)"])
-        let oldest = try await bench.store.read { try Int.fetchOne($0, sql: "SELECT min(at) FROM audit") }
+        let oldest = try await bench.store.read { try Int.fetchOne($0.database, sql: "SELECT min(at) FROM audit") }
         #expect(oldest == 11)
     }
 
@@ -220,7 +221,7 @@ import Testing
         bench.clock.advance(by: AccountUpkeep.purgeInterval)
         await upkeep.purgeIfDue()
         for table in ["audit", "token", "removedAccount"] {
-            let rows = try await bench.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+            let rows = try await bench.store.read { try Int.fetchOne($0.database, sql: "SELECT count(*) FROM \(table)") }
             #expect(rows == 0, "\(table)")
         }
     }

@@ -1,6 +1,7 @@
 import GRDB
 import HubProtocol
 import HubTestServer
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -131,7 +132,7 @@ import Testing
     @Test func `what is done for each request reads no table`() async throws {
         let bench = try SignInBench()
         try await QueryPlans.check(bench.store) { db in
-            _ = try Row.fetchOne(db, sql: "\(BackendStore.accountColumns) WHERE issuer = 'a' AND subject = 'b'")
+            _ = try db.row("\(BackendStore.accountColumns) WHERE issuer = 'a' AND subject = 'b'")
         }
     }
 }

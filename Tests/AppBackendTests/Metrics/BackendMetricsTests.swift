@@ -3,6 +3,7 @@ import GRDB
 import HTTPTypes
 import HubProtocol
 import OutboundHTTP
+import SQLiteFiles
 import Synchronization
 import Testing
 
@@ -104,7 +105,7 @@ import Testing
             #expect(before["newswire_backend_removed_users"] == 0)
 
             let id = try #require(
-                try await backend.store.read { try Int64.fetchOne($0, sql: "SELECT id FROM payload") }
+                try await backend.store.read { try Int64.fetchOne($0.database, sql: "SELECT id FROM payload") }
             )
             let fetched = try await backend.send("GET", "/api/notifications/\(id)", as: "ann")
             #expect(fetched.status == 200)
@@ -124,7 +125,7 @@ import Testing
         try await TestBackend.run {
             $0.figureInterval = .zero
         } _: { backend, _ in
-            try await backend.store.write { try $0.execute(sql: "ALTER TABLE token RENAME TO lost") }
+            try await backend.store.write { try $0.database.execute(sql: "ALTER TABLE token RENAME TO lost") }
             let found = try await samples(backend)
             #expect(found["newswire_backend_healthy"] == 0)
             #expect(found["newswire_backend_accounts"] == nil)

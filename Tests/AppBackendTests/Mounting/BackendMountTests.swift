@@ -6,6 +6,7 @@ import HubProtocol
 import HubTestServer
 import Hummingbird
 import OutboundHTTP
+import SQLiteFiles
 import ServerSentEvents
 import Testing
 import WebEdge
@@ -161,10 +162,10 @@ import WebEdge
         try await MountedHub.run { mounted in
             _ = try await mounted.register("ann")
             let store = try BackendStore(path: mounted.database)
-            try await store.write { try $0.execute(sql: "ALTER TABLE account RENAME TO lost") }
+            try await store.write { try $0.database.execute(sql: "ALTER TABLE account RENAME TO lost") }
             let text = try await mounted.readiness { $0 != "ready\n" }
             #expect(text.hasPrefix("ready\napp backend: not ready: the database cannot be read: "), "\(text)")
-            try await store.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO account") }
+            try await store.write { try $0.database.execute(sql: "ALTER TABLE lost RENAME TO account") }
             #expect(try await mounted.readiness { $0 == "ready\n" } == "ready\n")
         }
     }

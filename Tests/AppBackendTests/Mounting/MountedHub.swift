@@ -33,7 +33,7 @@ struct MountedHub: Sendable {
                 var configuration = BackendConfiguration()
                 configuration.hasher = TestBackend.hasher
                 let mount = BackendMount(
-                    BackendMount.Files(database: database, key: scratch.file("backend.key")),
+                    BackendMount.Storage.files(database: database, key: scratch.file("backend.key")),
                     on: service,
                     configuration: configuration,
                     checkInterval: .milliseconds(5),

@@ -6,6 +6,7 @@ import HubProtocol
 import HubTestServer
 import NetworkAddresses
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -95,7 +96,7 @@ import Testing
             #expect(try await backend.send("GET", "/api/notifications/\(id)", as: "bob").status == 404)
             let now = clock.backend.now()
             try await backend.store.changePayloads { try $0.deleteExpired(by: now) }
-            let left = try await backend.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM payload") }
+            let left = try await backend.store.read { try Int.fetchOne($0.database, sql: "SELECT count(*) FROM payload") }
             #expect(left == 0)
         }
     }
@@ -107,15 +108,15 @@ import Testing
                 let id = try await put(backend, "x", for: "bob")
                 try await backend.store.write { db in
                     // Marking a payload as read takes space that there is not.
-                    try db.execute(
+                    try db.database.execute(
                         sql: """
                             CREATE TABLE filler (bytes BLOB);
                             CREATE TRIGGER fill AFTER UPDATE ON payload
                             BEGIN INSERT INTO filler VALUES (zeroblob(1000000)); END;
                             """
                     )
-                    let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-                    try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+                    let pages = try Int.fetchOne(db.database, sql: "PRAGMA page_count") ?? 0
+                    try db.database.execute(sql: "PRAGMA max_page_count = \(pages)")
                 }
                 for _ in 0..<2 {
                     let reply = try await backend.send("GET", "/api/notifications/\(id)", as: "bob")
@@ -123,7 +124,7 @@ import Testing
                 }
                 let warnings = log.all.filter { $0.contains("cannot mark fetched payloads as read") }
                 #expect(warnings.count == 1 && warnings.first?.contains("the disk is full") == true, "\(log.all)")
-                try await backend.store.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+                try await backend.store.write { try $0.database.execute(sql: "PRAGMA max_page_count = 1000000") }
                 for isRead in [false, true] {
                     let reply = try await backend.send("GET", "/api/notifications/\(id)", as: "bob")
                     #expect(reply.body.contains(#""Read":\#(isRead)"#))

@@ -1,5 +1,6 @@
 import GRDB
 import HubTestServer
+import SQLiteFiles
 import Testing
 
 @testable import AppBackend
@@ -15,26 +16,26 @@ import Testing
 
     @Test func `a commit survives a power cut`() async throws {
         let (synchronous, mode) = try await store.write { db in
-            (try Int.fetchOne(db, sql: "PRAGMA synchronous"), try String.fetchOne(db, sql: "PRAGMA journal_mode"))
+            (try Int.fetchOne(db.database, sql: "PRAGMA synchronous"), try String.fetchOne(db.database, sql: "PRAGMA journal_mode"))
         }
         #expect(synchronous == 2 && mode == "wal")
     }
 
     @Test func `readers do not wait for a writer, and see what was committed before`() async throws {
-        try await store.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)") }
+        try await store.write { try $0.database.execute(sql: "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)") }
         let (isHeld, gate) = (Gate(), Gate())
         let writer = Task {
             try await store.write { db in
-                try db.execute(sql: "INSERT INTO t VALUES (2)")
+                try db.database.execute(sql: "INSERT INTO t VALUES (2)")
                 isHeld.open()
                 gate.blockUntilOpen()
             }
         }
         await isHeld.opened()
-        let before = try await store.read { try Int.fetchOne($0, sql: "SELECT max(n) FROM t") }
+        let before = try await store.read { try Int.fetchOne($0.database, sql: "SELECT max(n) FROM t") }
         gate.open()
         try await writer.value
-        let after = try await store.read { try Int.fetchOne($0, sql: "SELECT max(n) FROM t") }
+        let after = try await store.read { try Int.fetchOne($0.database, sql: "SELECT max(n) FROM t") }
         #expect(before == 1 && after == 2)
     }
 
@@ -56,7 +57,7 @@ import Testing
         try first.close()
         let store = try BackendStore(path: path)
         let accounts = try await store.accounts()
-        let senders = try await store.read { try Int.fetchOne($0, sql: "SELECT count(sender) FROM payload") }
+        let senders = try await store.read { try Int.fetchOne($0.database, sql: "SELECT count(sender) FROM payload") }
         #expect(senders == 0)
         #expect(accounts.map(\.name.text) == ["Alice"] && accounts.allSatisfy(\.mayNotifyOthers))
     }

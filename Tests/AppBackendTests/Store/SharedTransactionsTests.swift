@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteFiles
 import HTTPTypes
 import HubTestServer
 import Synchronization
@@ -44,7 +45,7 @@ import Testing
                 isHeld.open()
                 gate.blockUntilOpen()
             }
-            return try body(db)
+            return try body(TableTransaction(db))
         }
     }
 
@@ -59,12 +60,12 @@ import Testing
         failing: Set<Int> = []
     ) async throws -> [Result<Int, any Error>] {
         let shared = SharedTransactions(transactions.run)
-        let first = Task { try await shared.run { try $0.execute(sql: "INSERT INTO t VALUES (0)") } }
+        let first = Task { try await shared.run { try $0.database.execute(sql: "INSERT INTO t VALUES (0)") } }
         await transactions.isHeld.opened()
         let tasks = (1...count).map { number in
             Task.immediate {
                 try await shared.run { db in
-                    try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [number])
+                    try db.execute("INSERT INTO t VALUES (?)", [number])
                     if failing.contains(number) { throw Refused(number: number) }
                     return number
                 }
@@ -118,10 +119,10 @@ import Testing
         let shared = SharedTransactions { [database] body in
             try await database.read { db in try reads.wait(db, body) }
         }
-        let first = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 1") } }
+        let first = Task { try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 1") } }
         await reads.isHeld.opened()
-        let good = Task.immediate { try await shared.run { try Int.fetchOne($0, sql: "SELECT 2") } }
-        let bad = Task.immediate { try await shared.run { try Int.fetchOne($0, sql: "SELECT 3 FROM nothing") } }
+        let good = Task.immediate { try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 2") } }
+        let bad = Task.immediate { try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 3 FROM nothing") } }
         #expect(shared.waitingCount == 2)
         reads.gate.open()
         let (one, two) = (try await first.value, try await good.value)
@@ -140,14 +141,14 @@ import Testing
     @Test func `a cancelled request does not undo what others have written`() async throws {
         let transactions = Transactions(database)
         let shared = SharedTransactions(transactions.run)
-        let first = Task { try await shared.run { try $0.execute(sql: "INSERT INTO t VALUES (0)") } }
+        let first = Task { try await shared.run { try $0.database.execute(sql: "INSERT INTO t VALUES (0)") } }
         await transactions.isHeld.opened()
         first.cancel()
         transactions.gate.open()
         try await first.value
         let late = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await shared.run { try $0.execute(sql: "INSERT INTO t VALUES (1)") }
+            try await shared.run { try $0.database.execute(sql: "INSERT INTO t VALUES (1)") }
         }
         await #expect(throws: CancellationError.self) { try await late.value }
         let rows = try await stored()

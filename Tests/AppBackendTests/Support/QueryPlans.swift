@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SQLiteFiles
 import Synchronization
 import Testing
 
@@ -19,14 +20,15 @@ enum QueryPlans {
     static func check(
         _ store: BackendStore,
         sourceLocation: SourceLocation = #_sourceLocation,
-        _ work: @escaping @Sendable (Database) throws -> Void
+        _ work: @escaping @Sendable (TableTransaction) throws -> Void
     ) async throws {
-        let plans = try await store.write { db -> [String: [String]] in
+        let plans = try await store.write { tables -> [String: [String]] in
+            let db = tables.database
             let statements = Statements()
             db.trace(options: .statement) { event in
                 if case .statement(let statement) = event { statements.add(statement.sql) }
             }
-            try work(db)
+            try work(tables)
             db.trace(options: .statement, nil)
             var plans: [String: [String]] = [:]
             for sql in statements.all {

@@ -2,6 +2,7 @@ import GRDB
 import HTTPTypes
 import HubProtocol
 import HubTestServer
+import SQLiteFiles
 import Testing
 import WebPages
 
@@ -129,7 +130,7 @@ struct OperatorEntryTests {
         let old = try PageStore(path: path)
         let code = try await old.invite(to: name, at: 1_000).code
         try await old.write { db in
-            try db.execute(
+            try db.database.execute(
                 sql: """
                     DROP TABLE operatorAction; DROP TABLE operatorSession; DROP TABLE operatorInvitation;
                     DELETE FROM grdb_migrations WHERE identifier = 'operators';
@@ -161,7 +162,7 @@ struct OperatorEntryTests {
         }
         let last = Int64(PageStore.maximumActions)
         try await store.write { db in
-            try db.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = 'operatorAction'", arguments: [last])
+            try db.database.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = 'operatorAction'", arguments: [last])
         }
         _ = try await store.note("send", "third", by: acting)
         let kept = try await store.actions(of: try HubName("NEWS"), limit: 10)

@@ -7,6 +7,8 @@ import HubStore
 import HubTestServer
 import Logging
 import MountedBackend
+import SQLiteFiles
+import SharedLog
 import OutboundHTTP
 import Synchronization
 import Testing
@@ -17,8 +19,33 @@ import WebPages
 @testable import PageServer
 
 /// A server with pages on a free port of loopback; of its hubs, `closed` is disabled.
+///
+/// With `NEWSWIRE_TEST_NODES` in the environment it is so many nodes with one log, which take turns with the requests, and
+/// whose tables must be equal at the end.
 struct PagesHub: Sendable {
     static let others = ["town", "closed", "assets", "sw.js"]
+    private static let allNodes = ProcessInfo.processInfo.environment["NEWSWIRE_TEST_NODES"].flatMap { Int($0) } ?? 1
+
+    private static let names = ["", "b", "c"]
+
+    /// A node that serves.
+    private struct Node: Sendable {
+        let service: HubService
+        let pages: PageServer
+        let backend: BackendMount?
+        let port: Int
+        let running: Task<Void, any Error>
+    }
+
+    private struct Start {
+        let scratch: ScratchFolder
+        let hasUsers: Bool
+        let appearances: [HubName: PageAppearance]
+        let images: OutboundClient?
+        let clock: TestClock
+        /// The log and the messages of several nodes.
+        let shared: (log: MemoryLog, channel: MemoryChannel)?
+    }
 
     let service: HubService
     let pages: PageServer
@@ -26,38 +53,137 @@ struct PagesHub: Sendable {
     /// Of the hub `news`, with Manage.
     let client: HubClient
     private let database: String
-    private let port: Int
+    private let nodes: [Node]
+    private let turns: Turns
     private let http: OutboundClient
 
+    /// Whose turn it is.
+    private final class Turns: Sendable {
+        private let next = Mutex(0)
+
+        func take(of count: Int) -> Int {
+            next.withLock { next in
+                defer { next = (next + 1) % count }
+                return next
+            }
+        }
+    }
+
     /// Runs it for the length of `body`; `users` can sign in at `news`, each with the name as the password.
+    ///
+    /// `onOneNode` is true for a test that looks into the node, or at what each node has for itself.
     static func run(
         _ access: PageAccess? = .invited,
         users: [String] = [],
         appearances: [HubName: PageAppearance] = [:],
         images: Bool = false,
+        onOneNode: Bool = false,
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (PagesHub) async throws -> Void
     ) async throws {
-        let (scratch, clock, name) = (try ScratchFolder(), TestClock(), try HubName("news"))
-        var configuration = HubConfiguration(databasePath: scratch.file("hub.sqlite"), hubName: name)
-        configuration.port = 0
-        configuration.provisions.hubs = try others.map {
-            HubProvisions.Hub(name: try HubName($0), registrationTimeToLive: nil, rules: [])
-        }
-        configuration.pages = access
-        configure(&configuration)
-        let service = try await HubService(configuration, logger: .quiet)
-        let store = try PageStore(path: scratch.file("pages.sqlite"))
-        let backend = users.isEmpty ? nil : try await mount(users, in: scratch, on: service)
+        let (scratch, clock) = (try ScratchFolder(), TestClock())
+        let nodes = onOneNode ? 1 : allNodes
         let http = OutboundClient(userAgent: "newswire-test/1")
+        var started: [Node] = []
+        let result: Result<Void, any Error>
+        do {
+            let start = Start(
+                scratch: scratch,
+                hasUsers: !users.isEmpty,
+                appearances: appearances,
+                images: images ? http : nil,
+                clock: clock,
+                shared: nodes > 1 ? (MemoryLog(incarnation: "log"), MemoryChannel()) : nil
+            )
+            if nodes == 1, !users.isEmpty {
+                try await add(users, to: try BackendStore(path: scratch.file("backend.sqlite")))
+            }
+            for name in names.prefix(nodes) {
+                var configuration = HubConfiguration(
+                    databasePath: scratch.file("hub\(name).sqlite"),
+                    hubName: try HubName("news")
+                )
+                configuration.secretsPath = scratch.file("secrets.key")
+                configuration.generationPath = scratch.file("generation\(name)")
+                configuration.port = 0
+                configuration.provisions.hubs = try others.map {
+                    HubProvisions.Hub(name: try HubName($0), registrationTimeToLive: nil, rules: [])
+                }
+                configuration.pages = access
+                configure(&configuration)
+                started.append(try await node(name, configuration, start))
+            }
+            if nodes > 1, !users.isEmpty {
+                try await add(users, to: BackendStore(in: started[0].service.tables))
+                // They look for users when they are first asked.
+                for node in started { _ = try await node.backend?.backend() }
+            }
+            result = .success(try await serve(started, scratch, clock, http, body))
+        } catch {
+            result = .failure(error)
+        }
+        await http.shutdown()
+        for node in started { node.running.cancel() }
+        for node in started { try await node.running.value }
+        try result.get()
+    }
+
+    private static func serve(
+        _ nodes: [Node],
+        _ scratch: ScratchFolder,
+        _ clock: TestClock,
+        _ http: OutboundClient,
+        _ body: (PagesHub) async throws -> Void
+    ) async throws {
+        let first = nodes[0]
+        let strings = try first.service.connectionStrings(endpoint: "http://127.0.0.1:\(first.port)/")
+        let full = try #require(strings.first { $0.keyName == AccessRule.defaultFullName })
+        let hub = PagesHub(
+            service: first.service,
+            pages: first.pages,
+            clock: clock,
+            client: try HubClient(connection: full, hub: try HubName("news"), http: http),
+            database: scratch.file("backend.sqlite"),
+            nodes: nodes,
+            turns: Turns(),
+            http: http
+        )
+        try await hub.disable("closed")
+        try await hub.catchUp()
+        try await body(hub)
+        try await hub.catchUp()
+        let contents = try await Self.contents(of: nodes)
+        for content in contents.dropFirst() {
+            for (table, rows) in content { #expect(rows == contents[0][table], "\(table)") }
+        }
+    }
+
+    private static func node(_ name: String, _ configuration: HubConfiguration, _ start: Start) async throws -> Node {
+        let scratch = start.scratch
+        let service: HubService =
+            if let (log, channel) = start.shared {
+                try await HubService(
+                    configuration,
+                    log: log.node("n\(name)"),
+                    channel: channel.node("n\(name)"),
+                    logger: .quiet
+                )
+            } else {
+                try await HubService(
+                    configuration,
+                    logger: .quiet)
+            }
+        let isShared = start.shared != nil
+        let backend = start.hasUsers ? mount(in: scratch, on: service, isShared: isShared) : nil
         let pages = try PageServer(
-            store: store,
+            store: isShared
+                ? PageStore(in: service.tables) : try PageStore(path: scratch.file("pages.sqlite")),
             on: service,
             configuration,
-            appearances: appearances,
-            images: images ? (http, .any) : nil,
+            appearances: start.appearances,
+            images: start.images.map { ($0, .any) },
             backend: backend,
-            clock: clock.backend,
+            clock: start.clock.backend,
             // Tests check the database themselves.
             checkInterval: .seconds(86_400),
             logger: .quiet
@@ -65,54 +191,62 @@ struct PagesHub: Sendable {
         let (bound, running) = try await PortReport.start {
             try await service.run(mounting: [pages.application], onRunning: $0)
         }
-        let result: Result<Void, any Error>
-        do {
-            let strings = try service.connectionStrings(endpoint: "http://127.0.0.1:\(bound)/")
-            let full = try #require(strings.first { $0.keyName == AccessRule.defaultFullName })
-            let client = try HubClient(connection: full, hub: name, http: http)
-            let hub = PagesHub(
-                service: service,
-                pages: pages,
-                clock: clock,
-                client: client,
-                database: scratch.file("backend.sqlite"),
-                port: bound,
-                http: http
-            )
-            try await hub.disable("closed")
-            result = .success(try await body(hub))
-        } catch {
-            result = .failure(error)
-        }
-        await http.shutdown()
-        running.cancel()
-        try await running.value
-        try result.get()
+        return Node(service: service, pages: pages, backend: backend, port: bound, running: running)
     }
 
-    private static func mount(
-        _ users: [String],
-        in scratch: ScratchFolder,
-        on service: HubService
-    ) async throws -> BackendMount {
-        // One derivation takes microseconds.
-        let hasher = PasswordHasher(parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1))
-        let files = BackendMount.Files(database: scratch.file("backend.sqlite"), key: scratch.file("backend.key"))
-        let accounts = Accounts(store: try BackendStore(path: scratch.file("backend.sqlite")), hasher: hasher)
+    // One derivation takes microseconds.
+    private static let hasher = PasswordHasher(parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1))
+
+    private static func add(_ users: [String], to store: BackendStore) async throws {
+        let accounts = Accounts(store: store, hasher: hasher)
         for user in users {
             let name = try #require(UserName(user))
             let password = try #require(Password(user))
             try await accounts.add(name, password: password, mayNotifyOthers: user == users.first)
         }
+    }
+
+    private static func mount(in scratch: ScratchFolder, on service: HubService, isShared: Bool) -> BackendMount {
         var configuration = BackendConfiguration()
         configuration.hasher = hasher
-        return BackendMount(files, on: service, configuration: configuration, logger: .quiet)
+        let storage: BackendMount.Storage =
+            isShared
+            ? .tables(service.tables, key: service.derivedKey(BackendMount.payloadKey))
+            : .files(database: scratch.file("backend.sqlite"), key: scratch.file("backend.key"))
+        return BackendMount(storage, on: service, configuration: configuration, logger: .quiet)
     }
 
     var store: PageStore { pages.store }
 
     /// The accounts of the users who can sign in.
-    func accounts() throws -> Accounts { Accounts(store: try BackendStore(path: database)) }
+    func accounts() throws -> Accounts {
+        Accounts(store: nodes.count > 1 ? BackendStore(in: service.tables) : try BackendStore(path: database))
+    }
+
+    /// The rows of the tables of people and pages, of each node.
+    private static func contents(of nodes: [Node]) async throws -> [[String: [String]]] {
+        var contents: [[String: [String]]] = []
+        for node in nodes where nodes.count > 1 {
+            contents.append(
+                try await node.pages.store.read { tables in
+                    let names: [String] = try tables.values(
+                        """
+                        SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('account', 'token', 'audit',
+                            'device', 'deviceAlias', 'payload', 'session', 'sessionStart', 'invitation',
+                            'operatorInvitation', 'operatorSession', 'operatorAction', 'feedAddress', 'deskDraft')
+                        """
+                    )
+                    return try names.reduce(into: [:]) { content, name in
+                        content[name] = try tables.rows("SELECT * FROM \(name)").map(\.description).sorted()
+                    }
+                }
+            )
+        }
+        return contents
+    }
+
+    /// All nodes have what the others have written.
+    private func catchUp() async throws { for node in nodes { try await node.service.catchUp() } }
 
     /// Holds the users' database as another process does that migrates it, until the connection is closed.
     func lockUsers() throws -> DatabaseQueue {
@@ -125,13 +259,16 @@ struct PagesHub: Sendable {
         return queue
     }
 
-    var authority: String { "127.0.0.1:\(port)" }
+    var authority: String { "127.0.0.1:\(nodes[0].port)" }
 
     private func disable(_ name: String) async throws {
-        try await service.directory.hub(named: name).perform { _, view in
-            var policy = view.policy
-            policy.isDisabled = true
-            return ((), [PolicyEffect(policy)])
+        let hub = try service.directory.hub(named: name)
+        let key = hub.record.id
+        try await hub.perform { transaction, _ in
+            var stored = try #require(try transaction.hub(id: key))
+            stored.description.isDisabled = true
+            try transaction.update(stored)
+            return ((), [PolicyEffect(stored.policy)])
         }
     }
 
@@ -145,10 +282,11 @@ struct PagesHub: Sendable {
     ) async throws -> Reply {
         var fields = headers ?? (method == "GET" ? [] : [("Sec-Fetch-Site", "same-origin")])
         if let cookie { fields.append(("Cookie", cookie)) }
+        let node = nodes[turns.take(of: nodes.count)]
         let reply = try await http.send(
             OutboundRequest(
                 method: method,
-                url: "http://\(authority)\(path)",
+                url: "http://127.0.0.1:\(node.port)\(path)",
                 headers: fields.map { (name: $0.0, value: $0.1) },
                 body: method == "GET" ? nil : Array((form ?? "").utf8),
                 totalTimeout: .seconds(600),
@@ -157,6 +295,7 @@ struct PagesHub: Sendable {
                 addresses: .any
             )
         )
+        if nodes.count > 1 { try await catchUp() }
         return Reply(status: reply.status, headers: reply.headers, body: String(decoding: reply.body, as: UTF8.self))
     }
 
@@ -187,7 +326,7 @@ struct PagesHub: Sendable {
     /// What sessions have chosen, by installation.
     func sessions() async throws -> [String: String] {
         try await store.read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT installation, categories FROM session")
+            let rows = try Row.fetchAll(db.database, sql: "SELECT installation, categories FROM session")
             return Dictionary(uniqueKeysWithValues: rows.map { ($0["installation"], $0["categories"]) })
         }
     }

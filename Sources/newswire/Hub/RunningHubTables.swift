@@ -1,0 +1,90 @@
+import Foundation
+import HostSystem
+import HubProtocol
+import HubServer
+import HubStore
+import OutboundHTTP
+import SQLiteFiles
+import Settings
+
+/// The tables of people and pages of a hub on this machine that shares its log: read from its file, and changed by the
+/// running hub.
+struct RunningHubTables: TableDatabase {
+    /// Number of attempts, if others change the same rows meanwhile.
+    private static let attempts = 5
+    private static let timeout = Duration.seconds(30)
+
+    private let database: String
+    private let state: StateDirectory
+
+    /// - Returns: `nil` unless the hub's file follows a log.
+    init?(in state: StateDirectory) throws {
+        let path = state.file(HubFiles.database)
+        guard HostFile.exists(path), try DatabaseFileError.naming(path, { try LogMembership.position(of: path) }) != nil
+        else { return nil }
+        database = path
+        self.state = state
+    }
+
+    var failure: String? { nil }
+
+    func check() async -> String? { nil }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value { try DatabaseFileError.naming(database) { try HubStore.readingTables(of: database, body) } }
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value {
+        let endpoint = try HubFiles.localEndpoint(in: state)
+        let keyFile = state.file(HubFiles.localKey)
+        guard HostFile.exists(keyFile) else { throw Self.noAnswer }
+        let key = try PrivateFile.read(keyFile).trimmingCharacters(in: .whitespacesAndNewlines)
+        return try await withHTTP { http in
+            for _ in 0..<Self.attempts {
+                let (value, change) = try DatabaseFileError.naming(database) {
+                    try PreparedChange.tried(on: database, body)
+                }
+                if change.isEmpty { return value }
+                let answer = try await send(change, to: endpoint, key, http)
+                switch answer.status {
+                case 204: return value
+                case 409: continue
+                case 503: throw Failure(.tryLater, "the hub cannot make changes now", hint: "try again in a minute")
+                default: throw Self.noAnswer
+                }
+            }
+            throw Failure(.tryLater, "others change the same rows", hint: "try again")
+        }
+    }
+
+    private func send(
+        _ change: PreparedChange,
+        to endpoint: String,
+        _ key: String,
+        _ http: OutboundClient
+    ) async throws -> OutboundResponse {
+        do {
+            return try await http.send(
+                OutboundRequest(
+                    method: "POST",
+                    url: endpoint + HubService.localChangesPath.dropFirst(),
+                    headers: [(HubService.localKeyHeader, key)],
+                    body: change.encoded,
+                    totalTimeout: Self.timeout,
+                    maximumRedirects: 0,
+                    addresses: .any
+                )
+            )
+        } catch {
+            throw Self.noAnswer
+        }
+    }
+
+    private static let noAnswer = Failure(
+        .hubUnreachable,
+        "the hub on this machine does not answer, and with a log only the hub can make changes",
+        hint: "start it, or use the command on the machine of another hub"
+    )
+}
