@@ -100,7 +100,7 @@ class LogServer(Process):
 class Node(Process):
     """A hub that follows the log."""
 
-    def __init__(self, program, folder, name, port, servers, replicas):
+    def __init__(self, program, folder, name, port, servers, replicas, people=False):
         self.program, self.name, self.port, self.state = program, name, port, f"{folder}/state"
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NEWSWIRE_")}
         environment |= {"HOME": folder, "XDG_CONFIG_HOME": f"{folder}/none"}
@@ -108,7 +108,7 @@ class Node(Process):
         super().__init__(folder, command, environment)
         with open(f"{folder}/newswire.yaml", "w") as file:
             file.write(
-                "hub:\n  listen: 127.0.0.1\n  pages: off\n  app-backend: false\n"
+                f"hub:\n  listen: 127.0.0.1\n  pages: {'invited' if people else 'off'}\n  app-backend: {str(people).lower()}\n"
                 f"  log:\n    servers: [{', '.join(f'nats://127.0.0.1:{port}' for port in servers)}]\n"
                 f"    name: {HUB}\n    node: {name}\n    replicas: {replicas}\n"
             )
@@ -127,6 +127,15 @@ class Node(Process):
         assert not check or done.returncode == 0, f"{arguments}: {done.stderr}"
         return done.stdout if check else done
 
+    def manage(self, *arguments):
+        """Runs a command of the hub's own machine, and returns its output."""
+        done = subprocess.run(
+            [self.program, *arguments, "--config", f"{self.folder}/newswire.yaml", "--state", self.state],
+            env=self.environment, capture_output=True, text=True, timeout=120,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stderr}"
+        return done.stdout
+
     def token(self, connection="full.connection"):
         with open(f"{self.state}/{connection}") as file:
             parts = dict(part.split("=", 1) for part in file.read().strip().split(";"))
@@ -140,7 +149,7 @@ class Node(Process):
 class Cluster:
     """As many log servers and hubs, in one folder."""
 
-    def __init__(self, program, engine, folder, servers=3, nodes=3):
+    def __init__(self, program, engine, folder, servers=3, nodes=3, people=False):
         self.folder = folder
         ports, routes = free_ports(servers), free_ports(servers)
         self.servers = [
@@ -148,7 +157,7 @@ class Cluster:
             for number in range(servers)
         ]
         self.nodes = [
-            Node(program, f"{folder}/{name}", name, port, ports, servers)
+            Node(program, f"{folder}/{name}", name, port, ports, servers, people)
             for name, port in zip("abcdefgh"[:nodes], free_ports(nodes))
         ]
 

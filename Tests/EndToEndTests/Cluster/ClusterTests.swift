@@ -39,6 +39,14 @@ import Testing
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
     }
 
+    @Test(.timeLimit(.minutes(150)), .enabled(if: engine != nil, reason))
+    func `people stay signed in, and get each text once, while hubs and log servers are killed and paused`() async throws {
+        let size = Self.isLong ? ["--users", "200", "--readers", "20", "--seconds", "600"] : ["--seconds", "20"]
+        let seed = Self.environment["NEWSWIRE_SEED"].map { ["--seed", $0] } ?? []
+        let outcome = try await run("people.py", size + seed)
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+    }
+
     @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
     func `a hub that was paused executes nothing late`() async throws {
         let outcome = try await run("pause.py")
