@@ -22,7 +22,7 @@ package enum HubBackup {
         to destination: String,
         entering: DatabaseCopier.Entering = { _ in }
     ) throws {
-        try copier.copy(source, to: destination, entering: entering, finish: mark)
+        try copier.copy(source, to: destination, entering: entering, finish: finish)
     }
 
     /// Replaces a hub's file, which must not be in use, with a copy.
@@ -36,13 +36,30 @@ package enum HubBackup {
         to database: String,
         entering: DatabaseCopier.Entering = { _ in }
     ) throws -> FormerDatabase? {
-        try copier.restore(copy, to: database, entering: entering, finish: mark, finishKept: mark)
+        try copier.restore(copy, to: database, entering: entering, finish: finish, finishKept: mark)
     }
 
     /// Marks a hub's file, which must not be in use, as a copy restored by other means.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseCopyError`` or ``SQLiteFiles/DatabaseFileError`` if this program cannot use the file.
     package static func declareRestored(_ database: String) throws { try copier.change(database, mark) }
+
+    /// Marks a copy, and removes what must not be restored, unless the copy is for a node that follows the log from there.
+    private static func finish(_ db: Database) throws {
+        try mark(db)
+        if try !Transaction(db).followsLog() { try revokeTokens(db) }
+    }
+
+    /// Ends what may have been ended after a copy was made: tokens of users, links, and sessions of operators; and removes
+    /// secure payloads.
+    static func revokeTokens(_ db: Database) throws {
+        guard try db.tableExists("importedFile") else { return }
+        // What is deleted must not stay in the file.
+        try db.execute(sql: "PRAGMA secure_delete = ON")
+        for table in ["token", "payload", "invitation", "operatorInvitation", "operatorSession"] {
+            try db.execute(sql: "DELETE FROM \(table)")
+        }
+    }
 
     private static func mark(_ db: Database) throws { try db.execute(sql: "PRAGMA user_version = \(copyMark)") }
 }

@@ -29,6 +29,25 @@ extension HubStore {
         return try queue.read { db in try body(TableTransaction(db)) }
     }
 
+    /// Changes the tables of the app backend and the pages in the file of a hub that follows no log, and may be running.
+    package static func changingTables<Value>(
+        of path: String,
+        _ body: (TableTransaction) throws -> Value
+    ) throws -> Value {
+        let queue = try DatabaseFile.neighbour(path)
+        defer { try? queue.close() }
+        return try queue.write { db in try body(TableTransaction(db)) }
+    }
+
+    /// True if a hub's file has accounts or sessions: of a hub that shares its log, or has done so.
+    package static func holdsPeople(_ tables: TableTransaction) throws -> Bool {
+        // The file may have an earlier schema.
+        guard try tables.database.tableExists("importedFile") else { return false }
+        return try ["importedFile", "account", "removedAccount", "session", "operatorAction"].contains {
+            try tables.exists("SELECT 1 FROM \($0)")
+        }
+    }
+
     func rows<Value: Sendable>(
         _ sql: String,
         _ arguments: StatementArguments = [],

@@ -32,6 +32,7 @@ package enum DatabaseFile {
     package static func neighbour(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(DatabaseOpener.busyTimeout)
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 

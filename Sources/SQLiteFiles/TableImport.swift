@@ -51,6 +51,7 @@ package struct TableImport: Sendable {
     ///   - path: The file.
     ///   - opener: Opens the file, and brings it to the present schema.
     ///   - write: Makes a change of the hub's tables.
+    /// - Returns: What has become of the file.
     /// - Throws: ``DatabaseFileError``, a `HostError`, and the errors of `write`.
     package func run(
         from path: String,
@@ -125,7 +126,9 @@ package struct TableImport: Sendable {
     ) async throws {
         let tables = Set(tables)
         let sequences = try await file.read { db in
-            try db.rows("SELECT name, seq FROM sqlite_sequence ORDER BY name") { ($0["name"] as String, $0["seq"] as Int64) }
+            try db.rows("SELECT name, seq FROM sqlite_sequence ORDER BY name") {
+                ($0["name"] as String, $0["seq"] as Int64)
+            }
         }
         for (table, last) in sequences where tables.contains(table) {
             _ = try await write { hub in

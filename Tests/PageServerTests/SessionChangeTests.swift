@@ -45,7 +45,9 @@ struct SessionChangeTests {
 
     /// Sends requests that all wait for the session's turn, and then lets them go on.
     private func atOnce(_ hub: PagesHub, _ requests: [@Sendable () async throws -> Reply]) async throws -> [Int] {
-        let id = try #require(try await hub.store.read { try Int64.fetchOne($0.database, sql: "SELECT sessionID FROM session") })
+        let id = try #require(
+            try await hub.store.read { try Int64.fetchOne($0.database, sql: "SELECT sessionID FROM session") }
+        )
         let turns = hub.pages.turns
         let (held, gate, progress) = (Gate(), Gate(), Signal())
         turns.onWait.withLock { $0 = { progress.notify() } }

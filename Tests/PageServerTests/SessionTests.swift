@@ -120,7 +120,9 @@ struct SessionTests {
         try await PagesHub.run(.public) { hub in
             let reply = try await hub.send("POST", "/-/news/categories", form: "category=World")
             #expect(reply.status == 303)
-            let invited = try await hub.store.read { try Int.fetchAll($0.database, sql: "SELECT isInvited FROM session") }
+            let invited = try await hub.store.read {
+                try Int.fetchAll($0.database, sql: "SELECT isInvited FROM session")
+            }
             #expect(invited == [0])
         }
     }
@@ -329,7 +331,9 @@ struct SessionTests {
         let invitation = try await store.invite(to: news, at: now)
         let code = try #require(SessionSecret(invitation.code))
         for table in ["session", "invitation"] {
-            let rows = try await store.read { try Row.fetchAll($0.database, sql: "SELECT * FROM \(table)").map(\.description) }
+            let rows = try await store.read {
+                try Row.fetchAll($0.database, sql: "SELECT * FROM \(table)").map(\.description)
+            }
             #expect(rows.count == 1)
             #expect(!rows.joined().contains(secret.secret) && !rows.joined().contains(code.secret))
         }

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 import HubProtocol
-import HubStore
 import HubTestServer
 import Logging
+import OutboundHTTP
 import SQLiteFiles
 import SharedLog
 import Synchronization
@@ -11,6 +11,7 @@ import Testing
 
 @testable import AppBackend
 @testable import HubServer
+@testable import HubStore
 @testable import PageServer
 
 /// Accounts and sessions in the file of a hub that shares its log.
@@ -74,11 +75,18 @@ struct SharedTablesTests {
             }
             let box = try PayloadBox(keyFile: scratch.file("backend.key"))
             outcomes.add(
-                try await BackendStore.copy(scratch.file("backend.sqlite"), box, sealedWith: key) { try await write($0) }
+                try await BackendStore.copy(scratch.file("backend.sqlite"), box, sealedWith: key) {
+                    try await write($0)
+                }
             )
             outcomes.add(try await PageStore.copy(scratch.file("pages.sqlite")) { try await write($0) })
         }
-        let service = try await HubService(configuration, log: log.node(name), channel: MemoryChannel().node(name), logger: .quiet)
+        let service = try await HubService(
+            configuration,
+            log: log.node(name),
+            channel: MemoryChannel().node(name),
+            logger: .quiet
+        )
         return (service, outcomes.all)
     }
 
@@ -140,5 +148,98 @@ struct SharedTablesTests {
         }
         let (other, _) = try await join(try ScratchFolder(), log, "b", secrets: secrets)
         await #expect(throws: ProtocolError.self) { try await BackendStore(in: other.tables).accounts() }
+    }
+
+    @Test func `a hub that has left its log goes on with what it has, and its copies have no tokens`() async throws {
+        let (scratch, log) = (try ScratchFolder(), MemoryLog(incarnation: "log"))
+        let secrets = scratch.file("secrets.key")
+        _ = try await fill(scratch)
+        let (member, _) = try await join(scratch, log, "a", secrets: secrets)
+        let path = scratch.file("hub.sqlite")
+        let hash = try await member.tables.read { try $0.value("SELECT accountID FROM account") as Int64? }
+        let account = try #require(hash)
+        _ = try await StartTables(store: member.served.store, secrets: SecretBox(key: Array(repeating: 0, count: 32)))
+            .write {
+                try $0.execute(
+                    "INSERT INTO token (accountID, hash, createdAt, expiresAt, usedAt) VALUES (?, x'00', 1, 2, 1)",
+                    [account]
+                )
+                return true
+            }
+        try member.served.store.close()
+        func tokens(in file: String) throws -> Int { try HubStore.readingTables(of: file) { try $0.count("token") } }
+        try HubBackup.copy(path, to: scratch.file("joining.sqlite"))
+        #expect(try tokens(in: scratch.file("joining.sqlite")) == 1, "the databases of all nodes must be equal")
+        try LogMembership.end(path)
+        try HubBackup.copy(path, to: scratch.file("copy.sqlite"))
+        #expect(try (tokens(in: path), tokens(in: scratch.file("copy.sqlite"))) == (1, 0))
+
+        var configuration = HubConfiguration(databasePath: path, hubName: try HubName("news"))
+        configuration.secretsPath = secrets
+        let alone = try await HubService(configuration, logger: .quiet)
+        #expect(!alone.sharesLog && alone.usesTables)
+        #expect(try await BackendStore(in: alone.tables).accounts().map(\.name.text) == ["ann", "gone"])
+        try alone.served.store.close()
+        // From an older copy a log begins without what may have been revoked since.
+        try HubBackup.declareRestored(path)
+        try LogMembership.begin(path, incarnation: "again", at: 1)
+        #expect(try tokens(in: path) == 0)
+    }
+
+    @Test func `a command of this machine changes tables through the running hub, and only with its key`() async throws
+    {
+        let (scratch, log) = (try ScratchFolder(), MemoryLog(incarnation: "log"))
+        var configuration = HubConfiguration(databasePath: scratch.file("hub.sqlite"), hubName: try HubName("news"))
+        configuration.secretsPath = scratch.file("secrets.key")
+        configuration.port = 0
+        let path = configuration.databasePath
+        let service = try await HubService(
+            configuration,
+            log: log.node("a"),
+            channel: MemoryChannel().node("a"),
+            logger: .quiet
+        )
+        let key = PushChannelSecret.random()
+        let (port, running) = try await PortReport.start {
+            try await service.run(mounting: [service.localChanges(key: key)], onRunning: $0)
+        }
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        func send(_ body: [UInt8], _ key: PushChannelSecret?, _ method: String = "POST") async throws -> Int {
+            try await http.send(
+                OutboundRequest(
+                    method: method,
+                    url: "http://127.0.0.1:\(port)\(HubService.localChangesPath)",
+                    headers: key.map { [(name: HubService.localKeyHeader, value: $0.text)] } ?? [],
+                    body: body,
+                    maximumRedirects: 0,
+                    addresses: .any
+                )
+            ).status
+        }
+        let result: Result<Void, any Error>
+        do {
+            let (id, change) = try PreparedChange.tried(on: path) { tables in
+                try tables.execute("INSERT INTO invitation (hash, hub, expiresAt) VALUES (x'01', 'news', 9)")
+                return tables.lastInsertedRowID
+            }
+            #expect(id == 1)
+            #expect(try HubStore.readingTables(of: path) { try $0.count("invitation") } == 0, "it was undone")
+            #expect(try await send(change.encoded, nil) == 404)
+            #expect(try await send(change.encoded, .random()) == 404)
+            #expect(try await send([1, 2, 3], key) == 400)
+            #expect(try await send(change.encoded, key) == 204)
+            #expect(try await send(change.encoded, key) != 204, "its hash is there already")
+            let (_, removal) = try PreparedChange.tried(on: path) { try $0.execute("DELETE FROM invitation") }
+            #expect(try await send(removal.encoded, key) == 204)
+            #expect(try await send(removal.encoded, key) == 409, "it has nothing to remove any more")
+            #expect(try log.entries.flatMap(\.statements).contains { $0.sql.hasPrefix("DELETE FROM invitation") })
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await http.shutdown()
+        running.cancel()
+        try await running.value
+        try result.get()
     }
 }

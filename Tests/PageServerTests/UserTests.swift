@@ -130,7 +130,9 @@ struct UserTests {
             $0.onProgress = { progress.notify() }
         } _: { hub in
             let cookie = try await signIn(hub, "alice")
-            let channel = try await hub.store.read { try String.fetchOne($0.database, sql: "SELECT channel FROM session") }
+            let channel = try await hub.store.read {
+                try String.fetchOne($0.database, sql: "SELECT channel FROM session")
+            }
             let turns = try #require(try await hub.pages.backend?.backend()).devices.handleTurns
             let (held, isWaiting, gate) = (Gate(), Gate(), Gate())
             turns.onWait.withLock { $0 = { isWaiting.open() } }

@@ -35,7 +35,8 @@ struct OpenedDatabaseTests {
         Role(testDescription: "app backend") { path, body in
             try await BackendStore(path: path).write { try body($0.database) }
         },
-        Role(testDescription: "pages") { path, body in try await PageStore(path: path).write { try body($0.database) } },
+        Role(testDescription: "pages") { path, body in try await PageStore(path: path).write { try body($0.database) }
+        },
         Role(testDescription: "publisher") { path, body in
             try PublisherStore(path: path).read { try body($0.database) }
         },

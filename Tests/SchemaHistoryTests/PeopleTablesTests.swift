@@ -22,10 +22,15 @@ struct PeopleTablesTests {
     private static func tables(_ db: Database) throws -> [String: Set<String>] {
         let names = try String.fetchAll(
             db,
-            sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%'"
+            sql:
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%'"
         )
         return try names.reduce(into: [:]) { tables, name in
-            let kind = try Row.fetchAll(db, sql: "SELECT wr, strict FROM pragma_table_list WHERE name = ?", arguments: [name])
+            let kind = try Row.fetchAll(
+                db,
+                sql: "SELECT wr, strict FROM pragma_table_list WHERE name = ?",
+                arguments: [name]
+            )
             let columns = try Row.fetchAll(
                 db,
                 sql: "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?)",

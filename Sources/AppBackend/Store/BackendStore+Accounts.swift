@@ -246,7 +246,9 @@ extension BackendStore {
     }
 
     /// The account that a condition selects; `nil` without one, and for one of a newer version that cannot be read.
-    static func account(in db: TableTransaction, _ condition: String, _ arguments: StatementArguments) throws -> Account? {
+    static func account(in db: TableTransaction, _ condition: String, _ arguments: StatementArguments) throws
+        -> Account?
+    {
         try db.row("\(accountColumns) WHERE \(condition)", arguments).flatMap(Account.init)
     }
 

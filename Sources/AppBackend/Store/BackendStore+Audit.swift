@@ -24,7 +24,9 @@ extension AuditEvent {
     }
 
     /// Adds to a row of equal events from `time` on, if there is one.
-    fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: TableTransaction) throws -> Bool {
+    fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: TableTransaction) throws
+        -> Bool
+    {
         try db.execute(
             """
             UPDATE audit SET count = count + ?, lastAt = max(lastAt, ?)

@@ -85,7 +85,9 @@ package final class BackendStore: Sendable {
     }
 
     /// Reads a few rows, in a transaction that requests share.
-    func readShortly<Value: Sendable>(_ body: @escaping @Sendable (TableTransaction) throws -> Value) async throws -> Value {
+    func readShortly<Value: Sendable>(_ body: @escaping @Sendable (TableTransaction) throws -> Value) async throws
+        -> Value
+    {
         try await shortReads.run(body)
     }
 

@@ -58,6 +58,7 @@ package final class HubService: Sendable {
         )
         self.served = served
         secrets = opened.secrets
+        usesTables = opened.usesTables
         housekeeping = Housekeeping(served, opened)
         alarms = AlarmService(served, channel)
         figures = FigureKeeper(served)
@@ -108,7 +109,9 @@ package final class HubService: Sendable {
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, figures, keyWatch]
         services.append(MemoryReturn())
         if let nodes {
-            services += [nodes.abandonedJobs, nodes.forwarding.writers, nodes.messages(responder(nil), applications, alarms)]
+            services += [
+                nodes.abandonedJobs, nodes.forwarding.writers, nodes.messages(responder(nil), applications, alarms),
+            ]
         }
         // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)
@@ -218,6 +221,9 @@ package final class HubService: Sendable {
 
     /// True if the hub shares its log with other nodes.
     package var sharesLog: Bool { nodes != nil }
+
+    /// True if app backend and pages have their tables in the hub's file: since it shares its log, or has done so.
+    package let usesTables: Bool
 
     /// True if changes are made at this node: other nodes pass theirs to it, or there are none.
     package var isWriter: Bool { nodes.map { $0.forwarding.writers.otherWriter == nil } ?? true }

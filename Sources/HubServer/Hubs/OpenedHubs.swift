@@ -7,6 +7,8 @@ import Logging
 struct OpenedHubs {
     let store: HubStore
     let secrets: SecretBox
+    /// True if app backend and pages have their tables in the hub's file.
+    let usesTables: Bool
     /// `nil` for a hub with one node.
     let others: OtherNodes?
     let eligibility: LeaseEligibility
@@ -72,6 +74,8 @@ struct OpenedHubs {
         if others != nil { try await configuration.onTables(StartTables(store: store, secrets: secrets)) }
         (self.store, self.others, self.eligibility) = (store, others, eligibility)
         self.secrets = secrets
+        let holdsPeople = try await store.readTables(HubStore.holdsPeople)
+        usesTables = others != nil || holdsPeople
         lastSeen = try await store.lastSeenClock()
         generationFile = GenerationFile(path: configuration.generationPath)
         let proof = others == nil ? nil : eligibility.proof

@@ -20,7 +20,9 @@ struct MountedRequests: Sendable {
         _ context: HubRequestContext
     ) async throws -> Response {
         do {
-            guard !application.staysHere, Self.isForwarded(request) else { return try await carryOut(request, by: application, client, context) }
+            guard !application.staysHere, Self.isForwarded(request) else {
+                return try await carryOut(request, by: application, client, context)
+            }
             // The node that carries it out does not have the connection.
             var head = request.head
             head.scheme = await client.speaksTLS ? Self.encrypted : Self.plain

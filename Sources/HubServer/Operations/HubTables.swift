@@ -28,7 +28,9 @@ struct HubTables: TableDatabase {
 
     private static func checkComplete(_ tables: TableTransaction) throws {
         guard try TableImport.isRunning(tables) else { return }
-        throw ProtocolError.unavailable("Accounts and sessions are being copied into the hub's file; try again shortly.")
+        throw ProtocolError.unavailable(
+            "Accounts and sessions are being copied into the hub's file; try again shortly."
+        )
     }
 
     var failure: String? { writer.health.failureReason }

@@ -25,6 +25,8 @@ package enum LogMembership {
         try HubBackup.copier.change(database) { db in
             try db.inTransaction(.immediate) {
                 let transaction = Transaction(db)
+                // A log that goes on from an older copy must not bring back what was revoked since.
+                if try transaction.isCopy() { try HubBackup.revokeTokens(db) }
                 _ = try transaction.beginEpoch(named: incarnation, at: at)
                 _ = try transaction.noteLoss(epoch: incarnation, at: at)
                 try transaction.set(LogPlace(number: 0, entry: .random()))

@@ -119,7 +119,9 @@ extension PageStore {
         return nil
     }
 
-    private func choose(_ part: SessionPlaces.Part, _ hub: HubName, in db: TableTransaction) throws -> ChosenSessions.Choice {
+    private func choose(_ part: SessionPlaces.Part, _ hub: HubName, in db: TableTransaction) throws
+        -> ChosenSessions.Choice
+    {
         var shares = FairShares<Int64>()
         _ = try db.rows(
             "SELECT sessionID, network FROM session WHERE hub = ? AND \(part.condition) ORDER BY seenAt, sessionID",

@@ -48,9 +48,9 @@ struct HubLaunch {
             } else {
                 try await HubService(configuration, logger: logger)
             }
-        let backendLock = plan.servesAppBackend && !service.sharesLog ? try lockBackend() : nil
+        let backendLock = plan.servesAppBackend && !service.usesTables ? try lockBackend() : nil
         defer { backendLock?.close() }
-        let servesBackend = backendLock != nil || plan.servesAppBackend && service.sharesLog
+        let servesBackend = backendLock != nil || plan.servesAppBackend && service.usesTables
         let backend = servesBackend ? try mountBackend(on: service) : nil
         let pages = try mountPages(on: service, configuration, backend: backend)
         let watchdog = notifier.flatMap { notifier in
@@ -131,7 +131,10 @@ struct HubLaunch {
         let key = state.file(HubFiles.backendKey)
         let box = HostFile.exists(key) ? try PayloadBox(keyFile: key) : nil
         let hubBox = PayloadBox(key: tables.derivedKey(BackendMount.payloadKey))
-        note(try await BackendStore.copy(accounts, box, sealedWith: hubBox) { try await tables.write($0) }, of: accounts)
+        note(
+            try await BackendStore.copy(accounts, box, sealedWith: hubBox) { try await tables.write($0) },
+            of: accounts
+        )
         note(try await PageStore.copy(pages) { try await tables.write($0) }, of: pages)
     }
 
@@ -186,7 +189,7 @@ struct HubLaunch {
         backend.reservedTags = configuration.reservedTags
         backend.maximumTags = configuration.maximumTags
         let storage: BackendMount.Storage =
-            service.sharesLog
+            service.usesTables
             ? .tables(service.tables, key: service.derivedKey(BackendMount.payloadKey))
             : .files(database: state.file(HubFiles.backend), key: state.file(HubFiles.backendKey))
         return BackendMount(storage, on: service, configuration: backend, logger: logger)
@@ -207,7 +210,7 @@ struct HubLaunch {
             )
         }
         let store =
-            service.sharesLog ? PageStore(in: service.tables) : try PageStore(path: state.file(HubFiles.pages))
+            service.usesTables ? PageStore(in: service.tables) : try PageStore(path: state.file(HubFiles.pages))
         return try PageServer(
             store: store,
             on: service,

@@ -49,7 +49,7 @@ enum HubState {
 
     /// Opens the database of a hub's pages, or creates it.
     static func pagesOrNew(in directory: StateDirectory) throws -> PageStore {
-        if let tables = try RunningHubTables(in: directory) { return PageStore(in: tables) }
+        if let tables = try PeopleTables(in: directory) { return PageStore(in: tables) }
         return try PageStore(path: directory.file(HubFiles.pages))
     }
 
@@ -57,7 +57,7 @@ enum HubState {
     ///
     /// - Throws: ``Failure`` with exit status 78 if the database does not exist: opening it would create it.
     static func pages(in directory: StateDirectory, _ settings: Settings) throws -> PageStore {
-        if let tables = try RunningHubTables(in: directory) { return PageStore(in: tables) }
+        if let tables = try PeopleTables(in: directory) { return PageStore(in: tables) }
         let path = directory.file(HubFiles.pages)
         guard HostFile.exists(path) else {
             throw noHub(in: directory, settings, "no hub with pages has run with the state directory")

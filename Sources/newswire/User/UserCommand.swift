@@ -47,9 +47,9 @@ struct UserOptions: ParsableArguments {
         return try await run(in: try HubState.existingOrNew(settings), suffixes: suffixes, work)
     }
 
-    /// The accounts of hubs that share a log; `nil` for a hub without one.
+    /// The accounts in the hub's own file; `nil` if they have a file of their own.
     private static func shared(in state: StateDirectory, suffixes: [NameSuffix]) throws -> Accounts? {
-        try RunningHubTables(in: state).map { Accounts(store: BackendStore(in: $0), foreignSuffixes: suffixes) }
+        try PeopleTables(in: state).map { Accounts(store: BackendStore(in: $0), foreignSuffixes: suffixes) }
     }
 
     private func run<Output>(

@@ -193,8 +193,11 @@ import Testing
         }
         try await bench.store.boundAudit()
         let counts = try await bench.store.read { db in
-            try Row.fetchAll(db.database, sql: "SELECT outcome, count(*) AS n, min(at) AS first FROM audit GROUP BY outcome")
-                .map { "\($0["outcome"] as String) \($0["n"] as Int)" }
+            try Row.fetchAll(
+                db.database,
+                sql: "SELECT outcome, count(*) AS n, min(at) AS first FROM audit GROUP BY outcome"
+            )
+            .map { "\($0["outcome"] as String) \($0["n"] as Int)" }
         }
         #expect(counts == ["done 1", "refused \(AuditLog.maximumRefusals)"])
         let oldest = try await bench.store.read { try Int.fetchOne($0.database, sql: "SELECT min(at) FROM audit") }
@@ -221,7 +224,9 @@ import Testing
         bench.clock.advance(by: AccountUpkeep.purgeInterval)
         await upkeep.purgeIfDue()
         for table in ["audit", "token", "removedAccount"] {
-            let rows = try await bench.store.read { try Int.fetchOne($0.database, sql: "SELECT count(*) FROM \(table)") }
+            let rows = try await bench.store.read {
+                try Int.fetchOne($0.database, sql: "SELECT count(*) FROM \(table)")
+            }
             #expect(rows == 0, "\(table)")
         }
     }

@@ -96,7 +96,9 @@ import Testing
             #expect(try await backend.send("GET", "/api/notifications/\(id)", as: "bob").status == 404)
             let now = clock.backend.now()
             try await backend.store.changePayloads { try $0.deleteExpired(by: now) }
-            let left = try await backend.store.read { try Int.fetchOne($0.database, sql: "SELECT count(*) FROM payload") }
+            let left = try await backend.store.read {
+                try Int.fetchOne($0.database, sql: "SELECT count(*) FROM payload")
+            }
             #expect(left == 0)
         }
     }

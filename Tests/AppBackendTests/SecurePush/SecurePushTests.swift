@@ -196,7 +196,9 @@ import Testing
         try await TestBackend.run(client, store: scratch.file("b.sqlite")) { backend in
             let reply = try await backend.send("POST", "/api/notifications", as: "bob", #""x""#)
             #expect(reply.status == seen, "\(reply.body)")
-            let left = try await backend.store.read { try Int.fetchOne($0.database, sql: "SELECT count(*) FROM payload") }
+            let left = try await backend.store.read {
+                try Int.fetchOne($0.database, sql: "SELECT count(*) FROM payload")
+            }
             #expect(left == (isKept ? 1 : 0))
             await backend.backend.audit.flush()
             let events = try await Accounts(store: backend.store).audit(limit: 100)

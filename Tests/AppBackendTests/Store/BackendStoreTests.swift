@@ -16,7 +16,10 @@ import Testing
 
     @Test func `a commit survives a power cut`() async throws {
         let (synchronous, mode) = try await store.write { db in
-            (try Int.fetchOne(db.database, sql: "PRAGMA synchronous"), try String.fetchOne(db.database, sql: "PRAGMA journal_mode"))
+            (
+                try Int.fetchOne(db.database, sql: "PRAGMA synchronous"),
+                try String.fetchOne(db.database, sql: "PRAGMA journal_mode")
+            )
         }
         #expect(synchronous == 2 && mode == "wal")
     }

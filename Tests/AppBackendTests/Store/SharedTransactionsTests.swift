@@ -122,7 +122,9 @@ import Testing
         let first = Task { try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 1") } }
         await reads.isHeld.opened()
         let good = Task.immediate { try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 2") } }
-        let bad = Task.immediate { try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 3 FROM nothing") } }
+        let bad = Task.immediate {
+            try await shared.run { try Int.fetchOne($0.database, sql: "SELECT 3 FROM nothing") }
+        }
         #expect(shared.waitingCount == 2)
         reads.gate.open()
         let (one, two) = (try await first.value, try await good.value)

@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(150)), .enabled(if: engine != nil, reason))
-    func `people stay signed in, and get each text once, while hubs and log servers are killed and paused`() async throws {
+    func `people stay signed in, and get each text once, while hubs and log servers are killed and paused`()
+        async throws
+    {
         let size = Self.isLong ? ["--users", "200", "--readers", "20", "--seconds", "600"] : ["--seconds", "20"]
         let seed = Self.environment["NEWSWIRE_SEED"].map { ["--seed", $0] } ?? []
         let outcome = try await run("people.py", size + seed)

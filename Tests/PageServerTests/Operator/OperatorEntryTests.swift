@@ -162,7 +162,10 @@ struct OperatorEntryTests {
         }
         let last = Int64(PageStore.maximumActions)
         try await store.write { db in
-            try db.database.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = 'operatorAction'", arguments: [last])
+            try db.database.execute(
+                sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = 'operatorAction'",
+                arguments: [last]
+            )
         }
         _ = try await store.note("send", "third", by: acting)
         let kept = try await store.actions(of: try HubName("NEWS"), limit: 10)

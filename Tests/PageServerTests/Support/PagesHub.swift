@@ -171,7 +171,8 @@ struct PagesHub: Sendable {
             } else {
                 try await HubService(
                     configuration,
-                    logger: .quiet)
+                    logger: .quiet
+                )
             }
         let isShared = start.shared != nil
         let backend = start.hasUsers ? mount(in: scratch, on: service, isShared: isShared) : nil

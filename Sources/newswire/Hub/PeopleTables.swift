@@ -7,23 +7,32 @@ import OutboundHTTP
 import SQLiteFiles
 import Settings
 
-/// The tables of people and pages of a hub on this machine that shares its log: read from its file, and changed by the
-/// running hub.
-struct RunningHubTables: TableDatabase {
+/// The tables of people and pages in the file of a hub on this machine that shares its log, or has done so.
+///
+/// With a log, the running hub makes the changes.
+struct PeopleTables: TableDatabase {
     /// Number of attempts, if others change the same rows meanwhile.
     private static let attempts = 5
     private static let timeout = Duration.seconds(30)
 
     private let database: String
     private let state: StateDirectory
+    private let followsLog: Bool
 
-    /// - Returns: `nil` unless the hub's file follows a log.
+    /// - Returns: `nil` for a hub whose app backend and pages have files of their own.
     init?(in state: StateDirectory) throws {
         let path = state.file(HubFiles.database)
-        guard HostFile.exists(path), try DatabaseFileError.naming(path, { try LogMembership.position(of: path) }) != nil
-        else { return nil }
+        guard HostFile.exists(path) else { return nil }
+        let (followsLog, holdsPeople) = try DatabaseFileError.naming(path) {
+            (
+                try LogMembership.position(of: path) != nil,
+                try HubStore.readingTables(of: path, HubStore.holdsPeople)
+            )
+        }
+        guard followsLog || holdsPeople else { return nil }
         database = path
         self.state = state
+        self.followsLog = followsLog
     }
 
     var failure: String? { nil }
@@ -32,11 +41,16 @@ struct RunningHubTables: TableDatabase {
 
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (TableTransaction) throws -> Value
-    ) async throws -> Value { try DatabaseFileError.naming(database) { try HubStore.readingTables(of: database, body) } }
+    ) async throws -> Value {
+        try DatabaseFileError.naming(database) { try HubStore.readingTables(of: database, body) }
+    }
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (TableTransaction) throws -> Value
     ) async throws -> Value {
+        guard followsLog else {
+            return try DatabaseFileError.naming(database) { try HubStore.changingTables(of: database, body) }
+        }
         let endpoint = try HubFiles.localEndpoint(in: state)
         let keyFile = state.file(HubFiles.localKey)
         guard HostFile.exists(keyFile) else { throw Self.noAnswer }
