@@ -61,9 +61,14 @@ package struct ClientAddress: Sendable {
         }
     }
 
+    /// True if a connection comes from one of the operator's proxies, whoever its client is.
+    package func isProxy(_ channel: any Channel) -> Bool {
+        channel.remoteAddress?.networkAddress.map { proxies.contains($0.unmapped) } ?? false
+    }
+
     /// The peer of a connection; `nil` for the operator's proxies, whose connections represent many clients.
     package func client(of channel: any Channel) -> NetworkAddress? {
-        guard let peer = channel.remoteAddress?.networkAddress?.unmapped, !proxies.contains(peer) else { return nil }
+        guard let peer = channel.clientAddress, !proxies.contains(peer) else { return nil }
         return peer
     }
 }

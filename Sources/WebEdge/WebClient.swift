@@ -9,7 +9,8 @@ package struct WebClient: Sendable {
     package let channel: (any Channel)?
     /// True for a client of another node that uses TLS there.
     private let usesTLSElsewhere: Bool
-    /// The other end of the connection, which may be a proxy; `nil` for a Unix socket.
+    /// The other end of the connection, which may be a proxy, or the client that a TCP balancer has named; `nil` for a Unix
+    /// socket.
     package let peer: NetworkAddress?
     /// The client's own address; `nil` for a Unix socket.
     package private(set) var address: NetworkAddress?
@@ -21,7 +22,7 @@ package struct WebClient: Sendable {
     package init(_ channel: any Channel) {
         self.channel = channel
         usesTLSElsewhere = false
-        peer = channel.remoteAddress?.networkAddress?.unmapped
+        peer = channel.clientAddress
         address = peer
     }
 

@@ -61,6 +61,14 @@ final class ConnectionQuota: Sendable {
         return isIn
     }
 
+    /// Counts a connection for another client than before: a TCP balancer has named it.
+    ///
+    /// - Returns: False if it must be closed.
+    func reenter(_ channel: any Channel, from address: NetworkAddress?) -> Bool {
+        leave(channel)
+        return enter(channel, from: address)
+    }
+
     /// Records that a connection, or the connection of an HTTP/2 stream, has sent a valid token.
     func prove(_ channel: any Channel) {
         state.withLock { state in

@@ -1,5 +1,6 @@
 import HubProtocol
 import HummingbirdCore
+import Logging
 import NetworkAddresses
 import NIOCore
 import NIOHTTP1
@@ -24,6 +25,8 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     private let isWithinTLS: Bool
     private var held = ByteBuffer()
     private var isDecided = false
+    /// True once the bytes of the client have begun.
+    private var hasReadProxyHeader = false
     /// The time by which the head of the first request must have arrived.
     private var deadline = NIODeadline.distantFuture
     private var timeout: Scheduled<Void>?
@@ -52,7 +55,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
         held.writeBuffer(&bytes)
-        guard !isDecided else { return }
+        guard !isDecided, readProxyHeader(context) else { return }
         if let tls = kinds.edge.tls, !isWithinTLS {
             if held.readableBytesView.first == Self.handshake { return decide(context) { try startTLS(context, tls) } }
             if !takesPlainHTTP(context.channel) { return decide(context) { try refusePlainHTTP(context) } }
@@ -61,6 +64,42 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         guard line.count < held.readableBytes || line.count > Self.maximumRequestLine else { return }
         let streams = kinds.streams.flatMap { $0.isStreamRequest(line) ? $0 : nil }
         decide(context) { if let streams { try startStream(context, streams) } else { try startHTTP(context) } }
+    }
+
+    /// Reads the header of a TCP balancer, which comes before TLS.
+    ///
+    /// From another machine than a trusted proxy, it is a client that claims to be somebody else.
+    ///
+    /// - Returns: True if the bytes of the client have begun.
+    private func readProxyHeader(_ context: ChannelHandlerContext) -> Bool {
+        guard !hasReadProxyHeader, !isWithinTLS else { return true }
+        let edge = kinds.edge
+        switch ProxyHeader.read(held.readableBytesView) {
+        case .incomplete: return false
+        case .none: hasReadProxyHeader = true
+        case .header(let client, let length) where edge.client.isProxy(context.channel):
+            hasReadProxyHeader = true
+            held.moveReaderIndex(forwardBy: length)
+            guard let client else { break }
+            context.channel.setClientAddress(client)
+            guard edge.connections.reenter(context.channel, from: edge.client.client(of: context.channel)) else {
+                return close(context)
+            }
+        case .header:
+            edge.logger.debug("a PROXY header came from a peer that is not in 'trusted-proxies'")
+            return close(context)
+        case .malformed:
+            edge.logger.debug("a PROXY header is malformed")
+            return close(context)
+        }
+        return held.readableBytes > 0
+    }
+
+    private func close(_ context: ChannelHandlerContext) -> Bool {
+        isDecided = true
+        became.succeed(.nothing)
+        context.close(promise: nil)
+        return false
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -72,7 +72,7 @@ package struct PublicFeeds: Sendable {
     ) async throws -> Response {
         // The same text for every reason.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
-        let peer = channel?.remoteAddress?.networkAddress
+        let peer = channel?.clientAddress
         guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(file)
         else { throw nothing }

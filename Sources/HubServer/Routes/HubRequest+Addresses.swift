@@ -41,7 +41,7 @@ struct HubRequestContext: RequestContext {
     var local: NetworkAddress? { channel?.localAddress?.networkAddress }
 
     /// The remote address of the client's connection.
-    var peer: NetworkAddress? { isForwarded ? forwardedPeer : channel?.remoteAddress?.networkAddress }
+    var peer: NetworkAddress? { isForwarded ? forwardedPeer : channel?.clientAddress }
 }
 
 /// The addresses in a reply: absolute, with `https` and the authority that the client has used.

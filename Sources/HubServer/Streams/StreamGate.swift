@@ -103,7 +103,7 @@ struct StreamGate: Sendable {
             )
             if grant.rights.contains(.manage) { output.fields = crossOrigin.lines(for: nil) }
             edge.connections.prove(channel)
-            let source = edge.client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
+            let source = edge.client.source(head.headers, peer: channel.clientAddress)
             let opening = StreamOpening(
                 operations: HubOperations(hub: hub, directory: hubs, grant: grant, source: source),
                 installation: try InstallationID(pathSegment: String(segments[2])),

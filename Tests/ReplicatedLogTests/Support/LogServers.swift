@@ -105,6 +105,8 @@ final class LogServers: Sendable {
         try #require(try await leader(of: node).name == name)
     }
 
+    private struct NoFreePort: Error {}
+
     private static func freePorts(_ count: Int) throws -> [UInt16] {
         // All at once, so that they differ.
         let sockets = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
@@ -113,14 +115,17 @@ final class LogServers: Sendable {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let status = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    bind(socket, address, length) == 0 && getsockname(socket, address, &length) == 0
+            let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            // The system gives connections those from 32768 on: one of them could get the port before the server does.
+            for _ in 0..<1_000 {
+                let port = UInt16.random(in: 10_000..<32_768)
+                address.sin_port = port.bigEndian
+                let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) == 0 }
                 }
+                if isBound { return port }
             }
-            try #require(status)
-            return UInt16(bigEndian: address.sin_port)
+            throw NoFreePort()
         }
     }
 }
