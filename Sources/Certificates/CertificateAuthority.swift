@@ -35,14 +35,14 @@ package struct CertificateAuthority: Sendable {
     package let certificateText: String
     package let facts: CertificateFacts
 
-    /// Makes an authority, named after a host of its hub.
-    package init(host: String, now: Date) throws {
+    /// Makes an authority, named after what it is for and a host.
+    package init(host: String, of purpose: String = "authority", now: Date) throws {
         let key = P256.Signing.PrivateKey()
         // Distinguishes the hubs of one machine.
         let tag = String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
         let name = try DistinguishedName {
             OrganizationName("newswire")
-            CommonName(String("newswire authority \(tag) on \(host)".prefix(Self.maximumCommonName)))
+            CommonName(String("newswire \(purpose) \(tag) on \(host)".prefix(Self.maximumCommonName)))
         }
         let identifier = SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
         let extensions = try Certificate.Extensions {
@@ -111,13 +111,21 @@ package struct CertificateAuthority: Sendable {
     /// The key in PEM; never log it.
     package var keyText: String { key.pemRepresentation + "\n" }
 
+    /// The ends of a connection that a certificate is for.
+    package enum Usages: Sendable {
+        case server
+        /// Between programs of the same operator, for as long as the authority is valid: nobody renews it.
+        case both
+    }
+
     /// Signs a certificate for a server that is reached by these names.
-    package func issue(for names: [HostName], now: Date) throws -> ServerIdentity {
+    package func issue(for names: [HostName], usages: Usages = .server, now: Date) throws -> ServerIdentity {
         let now = max(now, Self.earliest)
         let key = P256.Signing.PrivateKey()
         let publicKey = Certificate.PublicKey(key.publicKey)
         // Some clients refuse a certificate that outlives its authority.
-        let end = min(now.addingTimeInterval(-Self.backdating + Self.serverLifetime), certificate.notValidAfter)
+        let usual = now.addingTimeInterval(-Self.backdating + Self.serverLifetime)
+        let end = usages == .both ? certificate.notValidAfter : min(usual, certificate.notValidAfter)
         let commonName = String((names.first?.description ?? "newswire hub").prefix(Self.maximumCommonName))
         let issued = try Certificate(
             version: .v3,
@@ -134,7 +142,7 @@ package struct CertificateAuthority: Sendable {
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)
                 Critical(KeyUsage(digitalSignature: true))
-                try ExtendedKeyUsage([.serverAuth])
+                try ExtendedKeyUsage(usages == .both ? [.serverAuth, .clientAuth] : [.serverAuth])
                 SubjectAlternativeNames(names.map(\.alternativeName))
                 SubjectKeyIdentifier(hash: publicKey)
                 AuthorityKeyIdentifier(

@@ -16,8 +16,10 @@ import WebPages
 struct HubLogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Show or repair the log that several hubs share.",
-        subcommands: [HubLogStatusCommand.self, HubLogReseedCommand.self, HubLogLeaveCommand.self]
+        abstract: "Set up, show or repair the log that several hubs share.",
+        subcommands: [
+            HubLogInitCommand.self, HubLogStatusCommand.self, HubLogReseedCommand.self, HubLogLeaveCommand.self,
+        ]
     )
 }
 

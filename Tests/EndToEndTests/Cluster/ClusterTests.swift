@@ -50,6 +50,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    func `what 'hub log init' writes makes a cluster over TLS`() async throws {
+        let outcome = try await run("setup.py")
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+    }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
     func `a hub that was paused executes nothing late`() async throws {
         let outcome = try await run("pause.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")

@@ -1,0 +1,197 @@
+import ArgumentParser
+import Certificates
+import Foundation
+import HostSystem
+import NetworkAddresses
+import Settings
+
+struct HubLogInitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract:
+            "Write configurations and certificates for hubs on several machines, and for the servers of their log.",
+        discussion: """
+            Each machine runs a hub and a log server, and gets a folder: 'nats-server.conf' and 'nats' for the log server, \
+            'newswire.yaml', 'log' and a drop-in for the hub. The certificates are of an authority of their own, whose \
+            key stays beside the folders: keep it, for machines that come later and for the time when the certificates \
+            end.
+
+            EXAMPLES
+              newswire hub log init a.example.org b.example.org c.example.org --out cluster
+            """
+    )
+
+    private static let machines = [3, 5]
+
+    @Argument(
+        help: ArgumentHelp("The machines, by names or addresses at which they reach each other.", valueName: "host")
+    )
+    var hosts: [String]
+
+    @Option(help: ArgumentHelp("The address of the load balancer, as clients type it.", valueName: "URL"))
+    var publicAddress: String?
+
+    @Option(
+        help: ArgumentHelp("The folder to write, which must not exist.", valueName: "folder"),
+        completion: .directory
+    )
+    var out: String
+
+    func validate() throws {
+        guard Self.machines.contains(hosts.count) else {
+            throw ValidationError(
+                "pass 3 or 5 machines: the log needs a majority of its servers, so that with 4 it bears no more losses than with 3"
+            )
+        }
+        let names = try names()
+        guard Set(names).count == names.count else { throw ValidationError("each machine must be named once") }
+        if let publicAddress, Self.authority(publicAddress) == nil {
+            throw ValidationError("--public-address must be such as https://news.example.org")
+        }
+    }
+
+    func run() async throws {
+        guard !HostFile.exists(out) else {
+            throw Failure(.usage, "'\(out)' exists already", hint: "its keys may be in use: name another folder")
+        }
+        let (names, now) = (try names(), Date())
+        let authority = try CertificateAuthority(host: "\(names[0])", of: "log authority", now: now)
+        let machines = names.enumerated().map { LogMachine(host: $1, name: Self.letter($0), all: names) }
+        var files: [HostFile.Content] = [
+            .init(path: "\(out)/ca.crt", text: authority.certificateText, permissions: 0o644),
+            .init(path: "\(out)/ca.key", text: authority.keyText, permissions: 0o600),
+        ]
+        for machine in machines {
+            let folder = "\(out)/\(machine.host)"
+            files += try machine.files(authority, publicAddress.flatMap(Self.authority), now).map { file in
+                .init(path: "\(folder)/\(file.path)", text: file.text, permissions: file.permissions)
+            }
+        }
+        for folder in Set(files.map { URL(filePath: $0.path).deletingLastPathComponent().path }).sorted() {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+        try HostFile.replace(files)
+        for machine in machines { Console.print("\(out)/\(machine.host)") }
+        Console.notice("copy each folder to its machine: docs/cluster.md says how; keep '\(out)/ca.key' elsewhere")
+    }
+
+    private func names() throws -> [HostName] {
+        try hosts.map { text in
+            guard let name = HostName(text) else { throw ValidationError("'\(text)' is not a name or an address") }
+            return name
+        }
+    }
+
+    private static func authority(_ address: String) -> Authority? {
+        let prefix = "https://"
+        guard address.hasPrefix(prefix) else { return nil }
+        let rest = address.dropFirst(prefix.count)
+        return Authority(rest.hasSuffix("/") ? rest.dropLast() : rest)
+    }
+
+    private static func letter(_ index: Int) -> String { String(UnicodeScalar(UInt8(ascii: "a") + UInt8(index))) }
+}
+
+/// A machine with a hub and a log server.
+private struct LogMachine {
+    let host: HostName
+    /// The hub's name in the log.
+    let name: String
+    let all: [HostName]
+
+    private static let port = 4_222
+    private static let routes = 6_222
+
+    /// The files of the machine, with paths below its folder.
+    func files(_ authority: CertificateAuthority, _ publicAddress: Authority?, _ now: Date) throws -> [HostFile.Content]
+    {
+        let server = try authority.issue(for: [host], usages: .both, now: now)
+        let hub = try authority.issue(for: [host], usages: .both, now: now)
+        return [
+            .init(path: "nats-server.conf", text: serverConfiguration, permissions: 0o644),
+            .init(path: "nats/ca.crt", text: authority.certificateText, permissions: 0o644),
+            .init(path: "nats/log.crt", text: server.chain, permissions: 0o644),
+            .init(path: "nats/log.key", text: server.privateKey, permissions: 0o600),
+            .init(path: "newswire.yaml", text: hubConfiguration(publicAddress), permissions: 0o644),
+            .init(path: "log/ca.crt", text: authority.certificateText, permissions: 0o644),
+            .init(path: "log/hub.crt", text: hub.chain, permissions: 0o644),
+            .init(path: "log/hub.key", text: hub.privateKey, permissions: 0o600),
+            .init(path: "newswire-hub.service.d/log.conf", text: dropIn, permissions: 0o644),
+        ]
+    }
+
+    private var listen: String { if case .address = host { "\(host)" } else { "0.0.0.0" } }
+
+    /// Routes need certificates for both ends, and clients one of the same authority.
+    private var serverConfiguration: String {
+        """
+        # A server of the log of newswire's hubs, made by 'newswire hub log init'. NATS 2.10 or later.
+        server_name: log-\(name)
+        listen: "\(listen):\(Self.port)"
+        max_payload: 8MB
+        jetstream {
+            store_dir: /var/lib/nats
+            # The log has up to 4 GiB, and needs room beside it when it drops its oldest part.
+            max_file_store: 6GB
+            # Without it a power cut of all machines loses the last acknowledged changes.
+            sync_interval: always
+        }
+        tls {
+            cert_file: /etc/nats/log.crt
+            key_file: /etc/nats/log.key
+            ca_file: /etc/nats/ca.crt
+            verify: true
+        }
+        cluster {
+            name: newswire
+            listen: "\(listen):\(Self.routes)"
+            routes: [\(all.map { "\"tls://\(Authority($0, port: Self.routes))\"" }.joined(separator: ", "))]
+            tls {
+                cert_file: /etc/nats/log.crt
+                key_file: /etc/nats/log.key
+                ca_file: /etc/nats/ca.crt
+                verify: true
+            }
+        }
+
+        """
+    }
+
+    private func hubConfiguration(_ publicAddress: Authority?) -> String {
+        let address = publicAddress.map {
+            "  host-names: [\($0.hostName.map { "\($0)" } ?? "")]\n  public-address: https://\($0)   # the load balancer's\n"
+        }
+        return """
+            # A hub that shares a log with others, made by 'newswire hub log init'.
+            hub:
+              listen: 0.0.0.0
+            \(address ?? "  # public-address: https://news.example.org\n")\
+              log:
+                servers: [\(all.map { "\"tls://\(Authority($0, port: Self.port))\"" }.joined(separator: ", "))]
+                ca: /etc/newswire/log/ca.crt
+                certificate: /etc/newswire/log/hub.crt
+                key: /etc/newswire/log/hub.key
+                node: \(name)
+                replicas: \(all.count)
+
+            """
+    }
+
+    private var dropIn: String {
+        let addresses = all.compactMap { if case .address(let address) = $0 { "\(address)" } else { nil } }
+        guard addresses.count == all.count else {
+            return """
+                # The hub connects to the log's servers. Their addresses instead of 'any' are narrower; a hub that delivers to push
+                # services needs 'any'.
+                [Service]
+                IPAddressAllow=any
+
+                """
+        }
+        return "# The log's servers.\n[Service]\n\(addresses.map { "IPAddressAllow=\($0)\n" }.joined())"
+    }
+}
