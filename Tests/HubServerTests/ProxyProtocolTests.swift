@@ -50,7 +50,8 @@ struct ProxyProtocolTests {
             #expect(lie == plain)
             // Balancers check their servers without a client, and others send no header.
             for start in ["", "PROXY UNKNOWN\r\n"] {
-                #expect(try await answer(hub, after: start).hasPrefix("peer 127.0.0.1 "))
+                let reply = try await answer(hub, after: start)
+                #expect(reply.hasPrefix("peer 127.0.0.1 "), "\(reply)")
             }
             #expect(try await answer(hub, after: "PROXY TCP4 nobody\r\n") == "")
         }
@@ -61,7 +62,8 @@ struct ProxyProtocolTests {
             let header = "PROXY TCP4 203.0.113.7 198.51.100.1 56324 443\r\n"
             #expect(try await answer(hub, after: header) == "")
             #expect(try await answer(hub, after: "PROXY UNKNOWN\r\n") == "")
-            #expect(try await answer(hub, after: "").hasPrefix("peer 127.0.0.1 "))
+            let reply = try await answer(hub, after: "")
+            #expect(reply.hasPrefix("peer 127.0.0.1 "), "\(reply)")
         }
     }
 

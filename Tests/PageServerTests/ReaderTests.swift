@@ -7,6 +7,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import OutboundHTTP
+import SQLiteFiles
 import Testing
 import WebPages
 
@@ -284,6 +285,43 @@ struct ReaderTests {
             for own in ["/-/news/", "/-/assets/", "/-/sw.js/", "/-/news/feeds"] {
                 let reply = try await hub.send("GET", own)
                 #expect(reply.status == 200, "\(own): \(reply.status)")
+            }
+        }
+    }
+
+    @Test func `a second view on the same day writes nothing, since the browser keeps its position`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            func view() async throws -> (position: Substring?, stored: [String]) {
+                let reply = try await hub.send("GET", "/-/news/", cookie: cookie)
+                #expect(reply.status == 200)
+                let stored = try await hub.store.read {
+                    try $0.rows("SELECT position, seenAt FROM session") { "\($0)" }
+                }
+                return (reply.headers["Set-Cookie"]?.prefix { $0 != ";" }.split(separator: "~").last, stored)
+            }
+            let first = try await view()
+            for number in 0..<3 {
+                _ = try await hub.client.send(
+                    Array(#"{"title":"\#(number)"}"#.utf8),
+                    tags: "World",
+                    idempotencyKey: nil
+                )
+                hub.clock.advance(by: .seconds(3_600))
+                let next = try await view()
+                #expect(next.stored == first.stored && next.position != first.position)
+            }
+            hub.clock.advance(by: ReaderSession.precision)
+            let later = try await view()
+            #expect(later.stored != first.stored)
+            // A position that nobody gave out shows other marks, and nothing else.
+            for forged in ["x-1", "e-99999999999", "-", "a b"] {
+                let reply = try await hub.send(
+                    "GET",
+                    "/-/news/",
+                    headers: [("Cookie", "\(cookie.prefix { $0 != "~" })~\(forged)")]
+                )
+                #expect(reply.status == 200, "\(forged)")
             }
         }
     }

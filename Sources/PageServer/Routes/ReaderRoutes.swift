@@ -70,6 +70,7 @@ enum ReaderRoutes {
                 )
             }
         }
+        var read: StreamPosition?
         if let session {
             // The script does not search.
             page.events = filter.isSearch ? nil : "\(request.home)events"
@@ -82,15 +83,17 @@ enum ReaderRoutes {
                 }
             page.position = news.position.text
             page.gap = news.gap.map { frame.words.text(.gapSinceVisit, ["reason": "\($0)"]) }
-            // News that a selection leaves out is still new at the next visit.
-            await noteVisit(session, filter.isEmpty ? news.position : session.position ?? news.position, request)
+            // News that a selection leaves out is still new at the next visit, and nobody reads the answer to HEAD.
+            let isRead = filter.isEmpty && request.request.method == .get
+            read = isRead ? news.position : session.position
+            await noteVisit(session, read ?? news.position, request)
         }
         // Each visit renews the cookie, which lasts as long as the session.
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
         var response =
             session == nil && filter.isEmpty
-            ? request.sharedPage(page) : request.page(page, cookie: secret.map { cookie.setting($0) })
+            ? request.sharedPage(page) : request.page(page, cookie: secret.map { cookie.setting($0, at: read) })
         // With this header a browser starts another process, which takes longer than the rest of the first paint. The
         // page needs no protection from a window that has opened it.
         response.headers[named: "Cross-Origin-Opener-Policy"] = nil
@@ -134,12 +137,11 @@ enum ReaderRoutes {
         return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
     }
 
-    /// Records the messages that were read; if that fails, the next visit shows them as new again.
+    /// Records a visit once a day, with the messages that were read.
     private static func noteVisit(_ session: ReaderSession, _ position: StreamPosition, _ request: PageRequest) async {
         let now = request.now
-        // Nobody reads the answer to HEAD.
         guard request.request.method == .get else { return }
-        guard session.position != position || now - session.seenAt > ReaderSession.precision else { return }
+        guard !session.hasReturned || now - session.seenAt > ReaderSession.precision else { return }
         try? await request.pages.store.noteVisit(session, position: position, at: now)
     }
 

@@ -73,7 +73,9 @@ enum SignInRoutes {
             throw error
         }
         let next = secure.map { "\(request.home)secure/\($0)" } ?? request.home
-        return request.seeOther(next, cookie: await request.cookie.setting(secret))
+        // A session of its own begins where nothing is read.
+        let position = session.id == visitor?.session.id ? session.position : nil
+        return request.seeOther(next, cookie: await request.cookie.setting(secret, at: position))
     }
 
     /// The visitor's session, without its former user.

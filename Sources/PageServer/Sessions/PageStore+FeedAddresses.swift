@@ -10,6 +10,8 @@ import SQLiteFiles
 package struct ReaderFeedAddress: Sendable, Decodable, FetchableRecord {
     /// The time after its last use for which it can be used.
     package static let lifetime = ReaderSession.lifetime
+    /// The precision of ``usedAt``.
+    static let precision = Duration.seconds(3_600)
     /// The largest number of addresses of one reader.
     static let maximumOfReader = 5
     /// The largest number of requests with an address in a minute: a feed reader asks for each category.
@@ -79,7 +81,7 @@ extension PageStore {
             return try row.map(ReaderFeedAddress.init(row:))
         }
         guard let address = found else { return nil }
-        guard now - address.usedAt > ReaderSession.precision else { return address }
+        guard now - address.usedAt > ReaderFeedAddress.precision else { return address }
         try? await write { db in
             try db.execute("UPDATE feedAddress SET usedAt = ? WHERE feedAddressID = ?", [now, address.id])
             // A session that ended with its hub is not revived.

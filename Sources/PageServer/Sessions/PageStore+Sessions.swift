@@ -127,6 +127,7 @@ extension ReaderSession {
                 language: (row["language"] as String?).flatMap { try? LanguageName($0) }
             ),
             position: (row["position"] as String?).flatMap { StreamPosition(parsing: $0) },
+            hasReturned: (row["position"] as String?) != nil,
             seenAt: row["seenAt"],
             user: (row["user"] as String?).flatMap { UserName($0) },
             sealedToken: row["token"],

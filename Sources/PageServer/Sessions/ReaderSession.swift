@@ -6,16 +6,18 @@ import HubProtocol
 struct ReaderSession: Sendable {
     /// The time from the last visit to the end of the session.
     static let lifetime = Duration.seconds(60 * 86_400)
-    /// The precision of ``seenAt``.
-    static let precision = Duration.seconds(3_600)
+    /// The precision of ``seenAt``: a visit is recorded once a day.
+    static let precision = Duration.seconds(86_400)
 
     let id: Int64
     /// The installation that receives messages for the session.
     let installation: InstallationID
     let channel: PushChannelSecret
     var choice: ReaderChoice
-    /// The end of the log at the last visit; `nil` before the first visit.
+    /// The end of the log at the last visit, as the browser or else the store has it; `nil` before the first visit.
     var position: StreamPosition?
+    /// True if a visit has been recorded.
+    var hasReturned = false
     var seenAt: Timestamp
     /// The user whose tag the installation may have.
     var user: UserName?

@@ -1,7 +1,10 @@
 import HTTPTypes
 import HubProtocol
 
-/// The cookie of a session, one for each hub.
+/// The cookie of a session, one for each hub: its secret, and how far its reader has read.
+///
+/// The position is the browser's, so that a view of a page changes nothing in the store; whoever changes it sees other
+/// messages marked as new.
 ///
 /// The prefix `__Host-` binds it to this host, and to TLS or this machine.
 ///
@@ -39,9 +42,25 @@ struct SessionCookie: Sendable {
         sameSite = "Strict"
     }
 
+    /// Ends the secret in the value.
+    private static let separator: Character = "~"
+
     /// The secret in a request's cookies.
     func secret(in headers: HTTPFields) -> SessionSecret? {
-        Self.pairs(headers).first { $0.name == name }.flatMap { SessionSecret($0.value) }
+        value(in: headers).flatMap { SessionSecret($0.prefix { $0 != Self.separator }) }
+    }
+
+    /// The position up to which the reader has read; `nil` without one.
+    func position(in headers: HTTPFields) -> StreamPosition? {
+        value(in: headers).flatMap { value in
+            value.firstIndex(of: Self.separator).flatMap {
+                StreamPosition(parsing: String(value[value.index(after: $0)...]))
+            }
+        }
+    }
+
+    private func value(in headers: HTTPFields) -> Substring? {
+        Self.pairs(headers).first { $0.name == name }?.value
     }
 
     /// The names and values of cookies; HTTP/2 may send each in a separate field.
@@ -54,8 +73,13 @@ struct SessionCookie: Sendable {
     }
 
     /// The value of `Set-Cookie` for a secret, by default for the lifetime of a reader's session.
-    func setting(_ secret: SessionSecret, for lifetime: Duration = ReaderSession.lifetime) -> String {
-        "\(name)=\(secret.text); Max-Age=\(lifetime.components.seconds); \(attributes)"
+    func setting(
+        _ secret: SessionSecret,
+        at position: StreamPosition? = nil,
+        for lifetime: Duration = ReaderSession.lifetime
+    ) -> String {
+        let value = secret.text + (position.map { "\(Self.separator)\($0.text)" } ?? "")
+        return "\(name)=\(value); Max-Age=\(lifetime.components.seconds); \(attributes)"
     }
 
     var clearing: String { "\(name)=; Max-Age=0; \(attributes)" }

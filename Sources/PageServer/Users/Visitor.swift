@@ -58,8 +58,12 @@ extension PageRequest {
     /// The session of the request's cookie, even if it admits nobody at the moment.
     var storedSession: ReaderSession? {
         get async throws {
-            guard let secret = secret(of: await cookie) else { return nil }
-            return try await pages.store.session(secret, hub: hub.name, at: now)
+            let cookie = await cookie
+            guard let secret = secret(of: cookie),
+                var session = try await pages.store.session(secret, hub: hub.name, at: now)
+            else { return nil }
+            session.position = cookie.position(in: request.headers) ?? session.position
+            return session
         }
     }
 

@@ -55,7 +55,24 @@ struct PagesHub: Sendable {
     private let database: String
     private let nodes: [Node]
     private let turns: Turns
+    private let jar = Jar()
     private let http: OutboundClient
+
+    /// The positions in the cookies of sessions: a browser sends what it got last.
+    private final class Jar: Sendable {
+        private let cookies = Mutex<[Substring: String]>([:])
+
+        private static func session(_ cookie: String) -> Substring { cookie.prefix { $0 != "~" } }
+
+        func latest(of cookie: String) -> String { cookies.withLock { $0[Self.session(cookie)] } ?? cookie }
+
+        func note(_ set: String, instead cookie: String) {
+            let value = String(set.prefix { $0 != ";" })
+            // Another session, or the end of this one, is the test's affair.
+            guard Self.session(value) == Self.session(cookie) else { return }
+            cookies.withLock { $0[Self.session(cookie)] = value }
+        }
+    }
 
     /// Whose turn it is.
     private final class Turns: Sendable {
@@ -282,7 +299,7 @@ struct PagesHub: Sendable {
         form: String? = nil
     ) async throws -> Reply {
         var fields = headers ?? (method == "GET" ? [] : [("Sec-Fetch-Site", "same-origin")])
-        if let cookie { fields.append(("Cookie", cookie)) }
+        if let cookie { fields.append(("Cookie", jar.latest(of: cookie))) }
         let node = nodes[turns.take(of: nodes.count)]
         let reply = try await http.send(
             OutboundRequest(
@@ -297,6 +314,7 @@ struct PagesHub: Sendable {
             )
         )
         if nodes.count > 1 { try await catchUp() }
+        if let cookie, let set = reply.headers["Set-Cookie"] { jar.note(set, instead: cookie) }
         return Reply(status: reply.status, headers: reply.headers, body: String(decoding: reply.body, as: UTF8.self))
     }
 
