@@ -6,10 +6,12 @@ import Testing
     /// Programs of Debian and of this repository that the pages use.
     private static let programs: Set<String> = [
         ".", "apt", "chmod", "cp", "curl", "docs/examples/categories.py", "docs/examples/ios.py", "echo", "grep",
-        "install", "journalctl", "jq", "make", "mkdir", "newswire", "runuser", "sed", "ssh", "systemctl", "tar",
+        "install", "journalctl", "jq", "make", "mkdir", "newswire", "runuser", "scp", "sed", "ssh", "systemctl", "tar",
     ]
     /// Directories and files below `/etc/newswire` that an installation, a service or the pages' own steps create.
-    private static let settings: Set<String> = ["", "agent", "feeds", "newswire.yaml", "tls"]
+    private static let settings: Set<String> = ["", "agent", "feeds", "log", "newswire.yaml", "tls"]
+    /// Users whom other packages create: `nats-server`.
+    private static let users: Set<String> = ["nats"]
 
     private static func names(in folder: String) throws -> Set<String> {
         Set(try FileManager.default.contentsOfDirectory(atPath: "\(BuiltProgram.repository)/\(folder)"))
@@ -39,7 +41,9 @@ import Testing
         let users = try String(contentsOfFile: "\(BuiltProgram.repository)/systemd/newswire.sysusers", encoding: .utf8)
         for (flag, value) in zip(words, words.dropFirst())
         where flag == "-u" && program == "runuser" || ["-o", "-g"].contains(flag) && program == "install" {
-            if !users.contains("\nu \(value) ") { problems.append("there is no user '\(value)'") }
+            if !users.contains("\nu \(value) "), !Self.users.contains(value) {
+                problems.append("there is no user '\(value)'")
+            }
         }
         return problems
     }
