@@ -1,6 +1,7 @@
 import GRDB
 import HubProtocol
 import HubRouting
+import SharedLog
 import Testing
 
 @testable import HubServer
@@ -96,6 +97,50 @@ struct FigureTests {
             await hub.service.figures.record()
             let hours = try await figures(hub, .hour)
             #expect(hours.map(\.accepted).reduce(0, +) == 5)
+        }
+    }
+
+    @Test func `nodes add up, and one that does not answer is named`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let (here, there) = (Agent("here", tags: ["World"]), Agent("there", tags: ["World"]))
+            for agent in [here, there] { try await a.register(agent) }
+            try await nodes.catchUp()
+            let readers = [try await a.stream(here), try await b.stream(there)]
+            let id = try await a.accept("x", tags: "World")
+            try await nodes.catchUp()
+            for reader in readers { _ = try await reader.message() }
+            for node in [a, b] { await node.service.figures.record() }
+            let hub = try #require(a.service.localHub(a.hub.record.name))
+            func figures() async throws -> [NodeFigures] { try await hub.figures(.hour, since: .distantPast) }
+            #expect(try await figures().map(\.node) == ["a"], "the other one has not reported yet")
+            b.service.served.others?.announcePresence()
+            await nodes.channel.settle("a")
+            let both = try await figures()
+            #expect(both.map(\.node) == ["a", "b"])
+            let each = try both.map { try #require($0.records?.first).figures }
+            #expect(each.map(\.accepted) == [1, 0] && each.map(\.written) == [1, 1] && each.map(\.streams) == [1, 1])
+            let sum = each[0].beside(each[1])
+            #expect(sum.accepted == 1 && sum.written == 2 && sum.streams == 2 && sum.times["stream"]?.count == 2)
+            #expect(sum.registrations == each[0].registrations, "all nodes have all of them")
+            // The times of the message are those of all streams.
+            let sequence = a.hub.status.head
+            let own = try #require(try await a.hub.streamTimes(of: sequence))
+            let foreign = try #require(try await b.hub.streamTimes(of: sequence))
+            let all = StreamTimes(first: min(own.first, foreign.first), last: max(own.last, foreign.last))
+            #expect(try await a.hub.streamTimesOfAllNodes(sequence) == all)
+            #expect(try await hub.report(on: id, device: nil).times?["stream"]?.last != nil)
+            // Neither an answer that is lost, nor one of an earlier version, is an hour without messages.
+            nodes.channel.fail(.lost(.timeout))
+            #expect(try await figures().map { $0.records == nil } == [false, true])
+            nodes.announcePresence(of: "old")
+            await nodes.channel.settle("a")
+            #expect(try await figures().map { $0.records == nil } == [false, false, true])
+            b.service.served.others?.announcePresence(isLeaving: true)
+            await nodes.channel.settle("a")
+            let asked = nodes.channel.requests.count
+            #expect(try await figures().map { $0.records == nil } == [false, true, true])
+            #expect(nodes.channel.requests.count == asked + 1, "one that has stopped is not asked")
         }
     }
 }

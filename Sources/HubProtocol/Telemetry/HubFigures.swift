@@ -64,4 +64,11 @@ package struct HubFigures: Sendable, Equatable, Codable {
         sum.times.merge(times, uniquingKeysWith: +)
         return sum
     }
+
+    /// Returns the sums of this record and of another node's for the same time; what all nodes have is of this one.
+    package func beside(_ other: HubFigures) -> HubFigures {
+        var sum = other.adding(self)
+        sum.streams += other.streams
+        return sum
+    }
 }

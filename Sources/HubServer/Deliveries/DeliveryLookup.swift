@@ -65,7 +65,7 @@ struct DeliveryLookup: Sendable {
     private func times(of message: AcceptedMessage) async throws -> [String: MessageReport.Times]? {
         let sequence = message.logged.sequence
         var times: [String: MessageReport.Times] = [:]
-        if let streams = try await hub.store.streamTimes(of: sequence) ?? hub.counters.times.streams(of: sequence) {
+        if let streams = try await hub.streamTimesOfAllNodes(sequence) {
             times[Platform.stream.rawValue] = .init(first: streams.first, last: streams.last)
         }
         for delivery in try await hub.store.deliveries(of: sequence) {

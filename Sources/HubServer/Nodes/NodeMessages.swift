@@ -21,6 +21,10 @@ struct NodeMessages: Service {
         static let progress: UInt8 = 6
         /// A request of a client, to be executed by the node that writes as long as it has the claim in the request.
         static let fencedRequest: UInt8 = 7
+        /// A question for the figures of a hub that a node keeps.
+        static let figures: UInt8 = 8
+        /// A question for the times of a message at a node's streams.
+        static let times: UInt8 = 9
     }
 
     let channel: any NodeChannel

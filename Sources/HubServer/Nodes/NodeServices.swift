@@ -50,6 +50,8 @@ struct NodeServices: Sendable {
             answerers: [
                 NodeMessages.Kind.forwardedRequest: { await execution.answer($0, isFenced: false) },
                 NodeMessages.Kind.fencedRequest: { await execution.answer($0, isFenced: true) },
+                NodeMessages.Kind.figures: { [served] in await NodeRecords.figures($0, served) },
+                NodeMessages.Kind.times: { [served] in await NodeRecords.times($0, served) },
             ]
         )
     }

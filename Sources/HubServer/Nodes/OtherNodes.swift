@@ -208,6 +208,35 @@ final class OtherNodes: Sendable {
         peers.withLock { $0[node] }.map { $0.seen > .now - Self.memory } ?? false
     }
 
+    /// Asks all nodes at once that are known.
+    ///
+    /// - Parameters:
+    ///   - request: The kind of a message, and its content.
+    ///   - patience: Time in which a node must answer.
+    ///   - read: Reads an answer; earlier versions answer with no bytes.
+    /// - Returns: The answers by node, in the order of their names; `nil` for a node that is absent, or has answered nothing
+    ///   that can be read.
+    func ask<Answer: Sendable>(
+        _ request: [UInt8],
+        _ patience: Duration,
+        _ read: @escaping @Sendable ([UInt8]) -> Answer?
+    ) async -> [(node: String, answer: Answer?)] {
+        let silent = ContinuousClock.now - .seconds(HubOverview.Node.silence)
+        let known = peers.withLock { peers in peers.mapValues { $0.seen > silent && !$0.hasLeft } }
+        return await withTaskGroup { group in
+            for (node, isPresent) in known {
+                group.addTask { [channel] in
+                    // A page must not wait for one that is known to be silent.
+                    let answer =
+                        isPresent
+                        ? try? await channel.request(request, of: node, timeout: patience, unless: { false }) : nil
+                    return (node: node, answer: answer.flatMap(read))
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.node < $1.node }
+        }
+    }
+
     /// The copies of the log on its servers; `nil` until the servers have answered.
     var replicas: HubOverview.Node.Replicas? { servers().replicas }
 

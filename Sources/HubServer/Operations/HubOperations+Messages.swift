@@ -107,10 +107,13 @@ extension HubOperations {
         return try await FailureLookup(hub: hub).page(id, from: start, limit: limit)
     }
 
-    /// The figures of the hub on this node since a time, oldest first.
-    func figures(_ span: HubFigures.Span, since: Timestamp) async throws -> [(at: Timestamp, figures: HubFigures)] {
+    /// The figures of the hub since a time, of this node and then of the others.
+    func figures(_ span: HubFigures.Span, since: Timestamp) async throws -> [NodeFigures] {
         try need(.manage)
-        return try await hub.store.figures(hub: hub.record.id, span, since: since)
+        let records = try await hub.store.figures(hub: hub.record.id, span, since: since)
+        let own = NodeFigures(node: hub.others?.name, records: records)
+        guard let others = hub.others else { return [own] }
+        return [own] + (await NodeRecords.figures(of: hub.record.id, span, since: since, at: others))
     }
 
     /// The messages with the story and the version of a sent one, in the order of the log.

@@ -11,8 +11,7 @@ import SQLiteFiles
 /// It stores the hub's name and looks the hub up for each call, since it may be deleted and created again. Values pass
 /// through the readers of requests, or are checked by the same rules.
 ///
-/// Hubs that share a log have neither pages nor app backend yet. A change at a node that does not write is made through
-/// the log, as a request is that cannot be passed on.
+/// A change at a node that does not write is made through the log, as a request is that cannot be passed on.
 package struct LocalHub: Sendable {
     /// Seconds after which a stream ends, as one that was opened with a token does; random, so that streams that were
     /// opened together do not end in the same second.
@@ -231,11 +230,8 @@ extension LocalHub {
         try await upToDate { try await $0.messages(.before(place), count: count) }
     }
 
-    /// The figures of the hub on this node since a time, oldest first.
-    package func figures(
-        _ span: HubFigures.Span,
-        since: Timestamp
-    ) async throws(HubError) -> [(at: Timestamp, figures: HubFigures)] {
+    /// The figures of the hub since a time, of this node and then of the others.
+    package func figures(_ span: HubFigures.Span, since: Timestamp) async throws(HubError) -> [NodeFigures] {
         try await asIs { try await $0.figures(span, since: since) }
     }
 

@@ -15,8 +15,13 @@ extension OperatorRoutes {
         let alarms = OperatorLink("Alarms", href: "\(request.root)alarms")
         let sections =
             words.sections(overview, at: request.base.now, alarmLink: alarms) + [feedSection(publishers, request)]
-        var pictures = OperatorSection(overview.node == nil ? "Last three days" : "Last three days, on this node")
-        pictures.charts = try await charts(request, publishers).filter { !$0.isEmpty }
+        let last = HubFigures.Span.hour.start(of: request.base.now)
+        let start = Timestamp(milliseconds: last.milliseconds - Int64(shownHours - 1) * 3_600_000)
+        let nodes = try await request.hub.figures(.hour, since: start)
+        let missing = nodes.filter { $0.records == nil }.compactMap(\.node).joined(separator: ", ")
+        let gap = ReportFact("Without the nodes", missing.isEmpty ? nil : "\(missing): no answer", isBad: true)
+        var pictures = OperatorSection("Last three days", facts: [gap])
+        pictures.charts = charts(nodes, publishers, from: start).filter { !$0.isEmpty }
         if pictures.charts.isEmpty { pictures.lines = ["Pictures of messages and devices appear after a few minutes."] }
         return request.answer(.overview, "Overview of \(overview.hub)", [state(sections), pictures] + sections)
     }
@@ -27,13 +32,11 @@ extension OperatorRoutes {
         return OperatorSection("State", facts: bad, lines: bad.isEmpty ? ["All is well."] : [])
     }
 
-    private static func charts(
-        _ request: OperatorRequest,
-        _ publishers: [PublisherSummary]
-    ) async throws -> [Chart] {
-        let last = HubFigures.Span.hour.start(of: request.base.now)
-        let start = Timestamp(milliseconds: last.milliseconds - Int64(shownHours - 1) * 3_600_000)
-        let stored = try await request.hub.figures(.hour, since: start)
+    /// The hours of one node.
+    private static func hours(
+        _ stored: [(at: Timestamp, figures: HubFigures)],
+        from start: Timestamp
+    ) -> [HubFigures] {
         // An hour without a record is one in which nothing happened, and the state was as before.
         var hours = [HubFigures](repeating: HubFigures(), count: shownHours)
         for (at, figures) in stored {
@@ -52,6 +55,20 @@ extension OperatorRoutes {
             }
             hours[place].registrations = hours[place - 1].registrations
             hours[place].streams = hours[place - 1].streams
+        }
+        return hours
+    }
+
+    private static func charts(
+        _ nodes: [NodeFigures],
+        _ publishers: [PublisherSummary],
+        from start: Timestamp
+    ) -> [Chart] {
+        let known = nodes.compactMap { node in
+            node.records.map { (name: node.node, hours: Self.hours($0, from: start)) }
+        }
+        let hours = known.dropFirst().reduce(known.first?.hours ?? []) { sums, node in
+            zip(sums, node.hours).map { $0.beside($1) }
         }
         func chart(_ title: String, isSum: Bool, _ values: (HubFigures) -> [String: Int]) -> Chart {
             Chart(title, from: start, hours: hours.map(values), isSum: isSum)
@@ -73,8 +90,15 @@ extension OperatorRoutes {
             chart("Registrations", isSum: false) { $0.registrations },
             chart("Open streams", isSum: false) { ["streams": $0.streams] },
             chart("Log, in kB", isSum: false) { ["kB": $0.logBytes / 1_000] },
-            chart("Free disk space, in MB", isSum: false) { ["MB": $0.freeBytes / 1_000_000] },
+            Chart("Free disk space, in MB", from: start, hours: freeSpace(known), isSum: false),
         ]
+    }
+
+    /// The free disk space in each hour, by node.
+    private static func freeSpace(_ nodes: [(name: String?, hours: [HubFigures])]) -> [[String: Int]] {
+        (0..<shownHours).map { hour in
+            nodes.reduce(into: [:]) { $0[$1.name.map { "node \($0)" } ?? "MB"] = $1.hours[hour].freeBytes / 1_000_000 }
+        }
     }
 
     /// The polls of all publishers in each hour, by outcome.
