@@ -335,7 +335,8 @@ let package = Package(
         .testTarget(
             name: "SchemaHistoryTests",
             dependencies: [
-                "HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", "SQLiteFiles", .crypto,
+                "HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", "SQLiteFiles",
+                "HubTestServer", .crypto,
                 .grdb,
             ]
         ),

@@ -53,7 +53,7 @@ package enum HubBackup {
     /// Ends what may have been ended after a copy was made: tokens of users, links, and sessions of operators; and removes
     /// secure payloads.
     static func revokeTokens(_ db: Database) throws {
-        guard try db.tableExists("importedFile") else { return }
+        guard try HubStore.hasPeople(TableTransaction(db)) else { return }
         // What is deleted must not stay in the file.
         try db.execute(sql: "PRAGMA secure_delete = ON")
         for table in ["token", "payload", "invitation", "operatorInvitation", "operatorSession"] {

@@ -39,10 +39,14 @@ extension HubStore {
         return try queue.write { db in try body(TableTransaction(db)) }
     }
 
+    /// True if a hub's file has the tables of the app backend and the pages, which those of earlier versions lack.
+    package static func hasPeople(_ tables: TableTransaction) throws -> Bool {
+        try tables.database.tableExists("importedFile")
+    }
+
     /// True if a hub's file has accounts or sessions: of a hub that shares its log, or has done so.
     package static func holdsPeople(_ tables: TableTransaction) throws -> Bool {
-        // The file may have an earlier schema.
-        guard try tables.database.tableExists("importedFile") else { return false }
+        guard try hasPeople(tables) else { return false }
         return try ["importedFile", "account", "removedAccount", "session", "operatorAction"].contains {
             try tables.exists("SELECT 1 FROM \($0)")
         }

@@ -163,6 +163,8 @@ package final class BackendMount: Sendable {
     /// - Throws: ``BackendRefusal`` when the database cannot be used now.
     package func backend() async throws(BackendRefusal) -> AppBackend? {
         await prepare()
+        // The first user need not wait for the next check.
+        if !hasUsers { await lookForUsers() }
         return try serving()?.backend
     }
 

@@ -26,7 +26,9 @@ package enum BackendSettings {
     package static let tlsKey = OpenSetting(.backend, "tls-key", .keyFile)
         .summary("The key of 'tls-certificate' in PEM.")
     package static let trustedProxies = OpenSetting(.backend, "trusted-proxies", .addressBlocks)
-        .summary("Proxies whose X-Forwarded-For, -Host and -Proto headers are trusted. Without it: none.")
+        .summary(
+            "Proxies whose X-Forwarded-For, -Host and -Proto headers are trusted, and balancers whose headers of the PROXY protocol are. Without it: none."
+        )
     package static let connection = ConnectionSettings(.backend)
     package static let reservedTagPrefixes = Setting(.backend, "reserved-tag-prefixes", .tagPrefixes, .standard)
         .summary("Prefixes of tags that users cannot choose for their devices; the hub should reserve the same ones.")

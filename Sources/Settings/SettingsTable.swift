@@ -44,7 +44,7 @@ package enum HubSettings {
         .summary("The key of 'tls-certificate' in PEM.")
     package static let trustedProxies = OpenSetting(.hub, "trusted-proxies", .addressBlocks)
         .summary(
-            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto headers are trusted. Without it: none, and the Host header is used as the proxy sends it."
+            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto headers are trusted, and balancers whose headers of the PROXY protocol are. Without it: none, and the Host header is used as the proxy sends it."
         )
     package static let name = Setting(.hub, "name", .hubName, HubName.standard)
         .summary("The name of the hub that the first start creates.").alias("hub")

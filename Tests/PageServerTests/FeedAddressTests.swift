@@ -109,7 +109,7 @@ struct FeedAddressTests {
     }
 
     @Test func `a reader has so many addresses at most, and each is used so often`() async throws {
-        try await PagesHub.run(onOneNode: true) { hub in
+        try await PagesHub.run(nodes: 1) { hub in
             let cookie = try await hub.entered()
             let address = try await create(hub, cookie)
             for _ in 1..<ReaderFeedAddress.maximumOfReader { _ = try await create(hub, cookie) }
@@ -123,7 +123,7 @@ struct FeedAddressTests {
 
     @Test(arguments: [PageAccess.public, .invited])
     func `pages of other origins can read the refusals of public feeds`(access: PageAccess) async throws {
-        try await PagesHub.run(access, onOneNode: true) { hub in
+        try await PagesHub.run(access, nodes: 1) { hub in
             let token = try await hub.store.inviteFeedReader(to: try HubName("news"), at: hub.clock.now)
             var refusals = [try await hub.send("GET", "/-/news/feeds/Nothing.atom")]
             var last = try await hub.send("GET", "\(Self.news)?token=\(token)")

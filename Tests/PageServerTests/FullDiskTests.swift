@@ -12,7 +12,7 @@ import Testing
 @Suite struct FullDiskTests {
     @Test func `a page that cannot be stored is answered with 503, and the server says what is not ready`() async throws
     {
-        try await PagesHub.run(onOneNode: true) { hub in
+        try await PagesHub.run(nodes: 1) { hub in
             let news = try HubName("news")
             var codes: [String] = []
             for _ in 1...90 { codes.append(try await hub.store.invite(to: news, at: hub.clock.now).code) }
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `a command that cannot store an invitation names the file`() async throws {
-        try await PagesHub.run(onOneNode: true) { hub in
+        try await PagesHub.run(nodes: 1) { hub in
             let news = try HubName("news")
             try await hub.store.limit(toPages: 1)
             let error = await #expect(throws: DatabaseFileError.self) {
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `a full disk of the hub is answered with 503 by the pages as well`() async throws {
-        try await PagesHub.run(onOneNode: true) { hub in
+        try await PagesHub.run(nodes: 1) { hub in
             try await hub.service.directory.hub(named: "news").store.fill()
             var codes: [String] = []
             for _ in 1...90 {

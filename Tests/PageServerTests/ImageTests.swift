@@ -17,7 +17,7 @@ struct ImageTests {
     private static func run(_ access: PageAccess = .public, _ body: (PagesHub) async throws -> Void) async throws {
         var appearance = PageAppearance()
         appearance.showsImages = true
-        try await PagesHub.run(access, appearances: [try HubName("news"): appearance], images: true, onOneNode: true) {
+        try await PagesHub.run(access, appearances: [try HubName("news"): appearance], images: true, nodes: 1) {
             hub in
             try await hub.client.setCategories(["World"], publisher: "desk")
             try await body(hub)

@@ -141,7 +141,7 @@ struct ReaderTests {
     }
 
     @Test func `a search shows the news with its words, changes nothing, and is limited`() async throws {
-        try await PagesHub.run(.public, onOneNode: true) { hub in
+        try await PagesHub.run(.public, nodes: 1) { hub in
             for (title, category) in [("Bridge reopens", "World"), ("Late goal", "Sports")] {
                 let properties = MessageProperties([.title: title, .category: category])
                 _ = try await hub.client.send(OutgoingMessage(properties.encoded(), tags: category))

@@ -83,7 +83,7 @@ struct RouteMatrixTests {
     }
 
     @Test func `a form of another site does nothing, whatever session it brings`() async throws {
-        try await PagesHub.run(onOneNode: true) { hub in
+        try await PagesHub.run(nodes: 1) { hub in
             let cookie = try await hub.reader(of: "World")
             let before = try await hub.sessions()
             let senders: [(String, [(String, String)])] = [

@@ -137,7 +137,7 @@ struct SessionShareTests {
 
     @Test func `a session that makes room ends with its installation, and its browser can begin again`() async throws {
         let proxies = try #require(AddressBlock("127.0.0.1"))
-        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) {
+        try await PagesHub.run(.public, users: ["alice"], nodes: 1) {
             $0.trustedProxies = [proxies]
         } _: { hub in
             func choose(from address: String, cookie: String? = nil) async throws -> Reply {

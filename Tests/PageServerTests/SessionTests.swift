@@ -99,7 +99,7 @@ struct SessionTests {
     }
 
     @Test func `a session changes so often in a minute, and others go on`() async throws {
-        try await PagesHub.run(onOneNode: true) { hub in
+        try await PagesHub.run(nodes: 1) { hub in
             let (cookie, other) = (try await hub.reader(of: "World"), try await hub.reader(of: "World"))
             var statuses: [Int] = []
             for _ in 1...PageServer.changesPerMinute {
@@ -340,7 +340,7 @@ struct SessionTests {
     }
 
     @Test func `a network that has begun too many reads on, and learns when to come back`() async throws {
-        try await PagesHub.run(.public, onOneNode: true) { hub in
+        try await PagesHub.run(.public, nodes: 1) { hub in
             let cookie = try await hub.reader(of: "World")
             try await hub.store.write { db in
                 try db.database.execute(

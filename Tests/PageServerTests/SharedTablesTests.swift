@@ -16,10 +16,11 @@ import Testing
 
 /// Accounts and sessions in the file of a hub that shares its log.
 struct SharedTablesTests {
+    private static let secret = String(repeating: "s", count: 16_000)
     private static let hasher = PasswordHasher(parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1))
 
     /// Fills the files of a hub that had no log.
-    private func fill(_ scratch: ScratchFolder, user: String = "ann") async throws -> PayloadBox {
+    private func fill(_ scratch: ScratchFolder, user: String = "ann") async throws {
         let store = try BackendStore(path: scratch.file("backend.sqlite"))
         let accounts = Accounts(store: store, hasher: Self.hasher)
         for name in ["gone", user] {
@@ -34,9 +35,13 @@ struct SharedTablesTests {
         try await accounts.add(last, password: try #require(Password("last")), mayNotifyOthers: false)
         try await accounts.remove(last)
         let box = try PayloadBox(keyFile: scratch.file("backend.key"))
-        _ = try await store.changePayloads { table in
-            try table.insert(for: user, from: user, within: PayloadBounds(), now: 0, expiresAt: .distantFuture) { id in
-                try box.seal("a secret", id: id, addressee: user)
+        // More than an entry of the log can have.
+        for _ in 0..<90 {
+            _ = try await store.changePayloads { table in
+                try table.insert(for: user, from: user, within: PayloadBounds(), now: 0, expiresAt: .distantFuture) {
+                    id in
+                    try box.seal(Self.secret, id: id, addressee: user)
+                }
             }
         }
         let pages = try PageStore(path: scratch.file("pages.sqlite"))
@@ -51,10 +56,9 @@ struct SharedTablesTests {
                 at: 1_000
             )
         }
-        return box
     }
 
-    /// Opens a node with a log, which copies its files.
+    /// Opens a node with a log, which copies its files; it is killed after so many changes.
     private func join(
         _ scratch: ScratchFolder,
         _ log: MemoryLog,
@@ -66,20 +70,11 @@ struct SharedTablesTests {
         configuration.secretsPath = secrets
         let outcomes = Outcomes()
         configuration.onTables = { tables in
-            let writes = Outcomes()
-            let key = PayloadBox(key: tables.derivedKey("payloads"))
-            let write = { @Sendable (body: @escaping @Sendable (TableTransaction) throws -> Bool) in
-                if writes.count == limit { throw Killed() }
-                writes.add(.nothing)
-                return try await tables.write(body)
-            }
-            let box = try PayloadBox(keyFile: scratch.file("backend.key"))
-            outcomes.add(
-                try await BackendStore.copy(scratch.file("backend.sqlite"), box, sealedWith: key) {
-                    try await write($0)
-                }
-            )
-            outcomes.add(try await PageStore.copy(scratch.file("pages.sqlite")) { try await write($0) })
+            let hub = MortalTables(tables: tables, limit: limit)
+            let box = PayloadBox(key: tables.derivedKey("payloads"))
+            let (accounts, key) = (scratch.file("backend.sqlite"), scratch.file("backend.key"))
+            outcomes.add(try await BackendStore.copy(accounts, key: key, sealedWith: box, into: hub))
+            outcomes.add(try await PageStore.copy(scratch.file("pages.sqlite"), into: hub))
         }
         let service = try await HubService(
             configuration,
@@ -88,6 +83,35 @@ struct SharedTablesTests {
             logger: .quiet
         )
         return (service, outcomes.all)
+    }
+
+    /// Tables whose process ends after so many changes.
+    private final class MortalTables: TableDatabase {
+        private let tables: StartTables
+        private let left: Mutex<Int>
+
+        init(tables: StartTables, limit: Int) {
+            self.tables = tables
+            left = Mutex(limit)
+        }
+
+        var failure: String? { nil }
+        func check() async -> String? { nil }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (TableTransaction) throws -> Value
+        ) async throws -> Value { try await tables.read(body) }
+
+        func write<Value: Sendable>(
+            _ body: @escaping @Sendable (TableTransaction) throws -> Value
+        ) async throws -> Value {
+            let isAlive = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            guard isAlive else { throw Killed() }
+            return try await tables.write(body)
+        }
     }
 
     private struct Killed: Error {}
@@ -100,10 +124,10 @@ struct SharedTablesTests {
     }
 
     @Test func `files of a hub that had no log are copied once, at whichever step it was killed before`() async throws {
-        let (scratch, log) = (try ScratchFolder(), MemoryLog(incarnation: "log"))
+        let (scratch, log) = (try ScratchFolder(), MemoryLog(incarnation: "log", limit: 1 << 20))
         let secrets = scratch.file("secrets.key")
-        _ = try await fill(scratch)
-        for limit in [1, 3, 6, 10] {
+        try await fill(scratch)
+        for limit in [1, 3, 6, 10, 13] {
             await #expect(throws: Killed.self) {
                 _ = try await join(scratch, log, "a", secrets: secrets, failingAfter: limit)
             }
@@ -120,28 +144,91 @@ struct SharedTablesTests {
         }
         #expect(next == 3)
         let box = PayloadBox(key: service.derivedKey("payloads"))
-        #expect(box.open(payload.sealed, id: payload.id, addressee: "ann") == "a secret")
+        #expect(box.open(payload.sealed, id: payload.id, addressee: "ann") == Self.secret)
         let sessions = try await PageStore(in: service.tables).read { try $0.count("session") }
         #expect(sessions == 250)
-        for file in ["backend.sqlite", "pages.sqlite"] {
+        for file in ["backend.sqlite", "backend.key", "pages.sqlite"] {
             #expect(!FileManager.default.fileExists(atPath: scratch.file(file)))
             #expect(FileManager.default.fileExists(atPath: scratch.file("\(file).imported")))
         }
         let (_, again) = try await join(scratch, log, "a", secrets: secrets)
         #expect(again == [.nothing, .nothing])
 
+        // A kill before the files were renamed: what has been deleted since does not come back.
+        try await removeAccount("ann", log, secrets)
+        for file in ["backend.sqlite", "backend.key"] {
+            try FileManager.default.moveItem(atPath: scratch.file("\(file).imported"), toPath: scratch.file(file))
+        }
+        let (late, renamed) = try await join(scratch, log, "a", secrets: secrets)
+        guard case .copied = renamed.first else { return #expect(Bool(false), "\(renamed)") }
+        #expect(try await BackendStore(in: late.tables).accounts().map(\.name.text) == ["gone"])
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("backend.key")))
+
         // Another node has the same content, and a file of its own stays where it is.
         let other = try ScratchFolder()
-        _ = try await fill(other, user: "eve")
+        try await fill(other, user: "eve")
         let (second, refused) = try await join(other, log, "b", secrets: secrets)
         #expect(refused == [.differs, .differs])
-        #expect(try await BackendStore(in: second.tables).accounts().map(\.name.text) == ["ann", "gone"])
+        #expect(try await BackendStore(in: second.tables).accounts().map(\.name.text) == ["gone"])
         #expect(FileManager.default.fileExists(atPath: other.file("backend.sqlite")))
+    }
+
+    /// Removes an account at another node.
+    private func removeAccount(_ name: String, _ log: MemoryLog, _ secrets: String) async throws {
+        let (node, _) = try await join(try ScratchFolder(), log, "c", secrets: secrets)
+        let tables = StartTables(store: node.served.store, secrets: SecretBox(key: Array(repeating: 0, count: 32)))
+        try await Accounts(store: BackendStore(in: tables)).remove(try #require(UserName(name)))
+    }
+
+    @Test func `what changes something, or has a password, is carried out by the node that writes`() async throws {
+        try await PagesHub.run(.public, users: ["ann"], nodes: 2) { hub in
+            let channel = try #require(hub.shared?.channel)
+            try await hub.hearWriter()
+            let password = [("Authorization", "Basic \(Data("ann:ann".utf8).base64EncodedString())")]
+            #expect(try await hub.send("GET", "/-/news/", node: 1).status == 200)
+            #expect(try await hub.send("GET", "/api/notifications/1", headers: password, node: 1).status == 404)
+            #expect(channel.requests == ["n"], "a page is read where it is asked for")
+            let wrong = [("Authorization", "Basic \(Data("ann:wrong".utf8).base64EncodedString())")]
+            for number in 0..<10 {
+                let reply = try await hub.send("GET", "/api/notifications/1", headers: wrong, node: number % 2)
+                // Guesses at both nodes count together.
+                #expect(reply.status == (number < GuessLimiter.freeAttempts ? 401 : 429), "\(number)")
+            }
+            let login = try await hub.send("POST", "/api/login", headers: password, form: "{}", node: 1)
+            #expect(login.status == 200, "\(login.body)")
+            #expect(try await hub.send("POST", "/-/news/categories", form: "category=World", node: 1).status == 303)
+            #expect(Set(channel.requests) == ["n"] && channel.requests.count == 8)
+        }
+    }
+
+    @Test func `without the log nobody is served from what may be outdated, and afterwards everybody`() async throws {
+        try await PagesHub.run(.public, users: ["ann"], nodes: 2) { hub in
+            let log = try #require(hub.shared?.log)
+            let cookie = try await hub.reader(of: "World")
+            log.setAway(true)
+            let page = try await hub.send("GET", "/-/news/", cookie: cookie, node: 0)
+            #expect(page.status == 503 && page.headers["Content-Type"]?.hasPrefix("text/html") == true)
+            let form = try await hub.send("POST", "/-/news/categories", cookie: cookie, form: "category=World", node: 0)
+            #expect(form.status == 503, "\(form.status)")
+            let call = try await hub.send(
+                "GET",
+                "/api/notifications/1",
+                headers: [("Authorization", "Bearer x")],
+                node: 0
+            )
+            #expect(call.status == 503 && call.body.hasPrefix(#"{"error":"#), "\(call.body)")
+            log.setAway(false)
+            var status = 0
+            for _ in 0..<100_000 where status != 200 {
+                status = try await hub.send("GET", "/-/news/", cookie: cookie, node: 0).status
+            }
+            #expect(status == 200)
+        }
     }
 
     @Test func `nobody uses tables into which a file is being copied`() async throws {
         let (scratch, log) = (try ScratchFolder(), MemoryLog(incarnation: "log"))
-        _ = try await fill(scratch)
+        try await fill(scratch)
         let secrets = scratch.file("secrets.key")
         await #expect(throws: Killed.self) {
             _ = try await join(scratch, log, "a", secrets: secrets, failingAfter: 2)
@@ -153,7 +240,7 @@ struct SharedTablesTests {
     @Test func `a hub that has left its log goes on with what it has, and its copies have no tokens`() async throws {
         let (scratch, log) = (try ScratchFolder(), MemoryLog(incarnation: "log"))
         let secrets = scratch.file("secrets.key")
-        _ = try await fill(scratch)
+        try await fill(scratch)
         let (member, _) = try await join(scratch, log, "a", secrets: secrets)
         let path = scratch.file("hub.sqlite")
         let hash = try await member.tables.read { try $0.value("SELECT accountID FROM account") as Int64? }

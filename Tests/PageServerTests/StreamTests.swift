@@ -79,7 +79,7 @@ struct StreamTests {
 
     @Test func `a page's stream gets the news on a connection that had other requests before`() async throws {
         let progress = Signal()
-        try await PagesHub.run(onOneNode: true) {
+        try await PagesHub.run(nodes: 1) {
             $0.onProgress = { progress.notify() }
         } _: { hub in
             let cookie = try await hub.reader(of: "World")

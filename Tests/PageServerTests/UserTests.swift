@@ -49,7 +49,7 @@ struct UserTests {
     }
 
     @Test func `readers without an account do not wait for a locked database of users`() async throws {
-        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) { hub in
+        try await PagesHub.run(.public, users: ["alice"], nodes: 1) { hub in
             let lock = try hub.lockUsers()
             let waiting = Task { try await hub.send("GET", "/-/news/sign-in") }
             let reader = try await hub.reader(of: "World")
@@ -89,7 +89,7 @@ struct UserTests {
 
     @Test(arguments: ["sign-out", "leave"])
     func `a stream that is opened during a sign-out does not bring the user's tag back`(action: String) async throws {
-        try await PagesHub.run(.public, users: ["alice"], onOneNode: true) { hub in
+        try await PagesHub.run(.public, users: ["alice"], nodes: 1) { hub in
             let cookie = try await signIn(hub, "alice")
             let (id, channel) = try await hub.store.read { db in
                 let row = try #require(try Row.fetchOne(db.database, sql: "SELECT installation, channel FROM session"))

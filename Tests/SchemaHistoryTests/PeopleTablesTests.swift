@@ -1,5 +1,6 @@
 import AppBackend
 import GRDB
+import HubTestServer
 import Testing
 
 @testable import HubStore
@@ -16,6 +17,17 @@ struct PeopleTablesTests {
         let found = try hub.read(Self.tables)
         #expect(!expected.isEmpty)
         for (table, parts) in expected { #expect(found[table] == parts, "\(table)") }
+    }
+
+    @Test func `a command sees that a file of an earlier version has no people in it`() throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.file("hub.sqlite")
+        let file = try DatabaseQueue(path: path)
+        for name in Schema.migrator.migrations {
+            try Schema.migrator.migrate(file, upTo: name)
+            #expect(try LogMembership.position(of: path) == nil, "\(name)")
+            #expect(try !HubStore.readingTables(of: path, HubStore.holdsPeople), "\(name)")
+        }
     }
 
     /// Columns, references and indexes by table.

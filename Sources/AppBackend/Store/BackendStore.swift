@@ -1,7 +1,8 @@
 package import GRDB
+import HostSystem
 package import SQLiteFiles
 
-/// The app backend's database: one SQLite file beside the hub's.
+/// The app backend's tables: in a file of their own beside the hub's, or in the file of a hub that shares its log.
 ///
 /// The SQL of this module is in extensions of this type.
 package final class BackendStore: Sendable {
@@ -32,13 +33,20 @@ package final class BackendStore: Sendable {
 
     /// Copies a file into the tables of a hub that shares its log, once; payloads are encrypted with the key of its nodes.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseFileError``, a `HostError`, and the errors of `write`.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - key: The file of its key, which is renamed with it; without one, payloads cannot be read and are left out.
+    ///   - hubBox: Encrypts with the key of all nodes.
+    ///   - hub: The hub's tables.
+    /// - Returns: What has become of the file.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, a `HostError`, and the errors of the hub's tables.
     package static func copy(
         _ path: String,
-        _ box: PayloadBox?,
+        key: String,
         sealedWith hubBox: PayloadBox,
-        write: (@escaping @Sendable (TableTransaction) throws -> Bool) async throws -> Bool
+        into hub: some TableDatabase
     ) async throws -> TableImport.Outcome {
+        let box = HostFile.exists(key) ? try PayloadBox(keyFile: key) : nil
         let copier = TableImport(
             "accounts",
             tables: ["account", "removedAccount", "token", "audit", "device", "deviceAlias", "payload"]
@@ -50,7 +58,7 @@ package final class BackendStore: Sendable {
             let sealed = try hubBox.seal(text, id: id, addressee: addressee).databaseValue
             return zip(row.columnNames, row.databaseValues).map { $0 == "sealed" ? sealed : $1 }
         }
-        return try await copier.run(from: path, opener(signs: []), write: write)
+        return try await copier.run(from: path, opener(signs: []), with: [key], into: hub)
     }
 
     /// Checks a file without changing it.

@@ -20,6 +20,7 @@ struct LocalChanges: HTTPResponder {
     private struct Conflict: Error {}
 
     let service: HubService
+    /// 256 random bits, as a stream's secret has them.
     let key: PushChannelSecret
 
     func respond(to request: Request, context: WebContext<Never>) async throws -> Response {
@@ -36,14 +37,18 @@ struct LocalChanges: HTTPResponder {
                 throw ProtocolError.badRequest("The body is not a change.")
             }
             try await service.served.writer.perform(bytes: body.count) { transaction, _ in
+                // What comes into the tables meanwhile could have the key of a row that is still to be copied.
+                try HubTables.checkComplete(transaction.tables)
                 guard try transaction.repeat(change) else { throw Conflict() }
                 return ((), [])
             }
             return Response(status: .noContent)
-        } catch is Conflict {
-            return ErrorReply(.conflict("The tables have changed meanwhile.")).response
         } catch let refusal as ProtocolError {
             return ErrorReply(refusal).response
+        } catch {
+            // Also a statement that the tables refuse by now, such as a second user of a name: the command tries again, and says
+            // what is in its way.
+            return ErrorReply(.conflict("The tables have changed meanwhile.")).response
         }
     }
 

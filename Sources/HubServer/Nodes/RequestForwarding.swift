@@ -104,7 +104,9 @@ struct RequestForwarding: Sendable {
     private func fits(_ request: Request) -> Bool {
         // The length of a body in chunks is not known before the body has been read.
         guard request.headers[.transferEncoding] == nil else { return false }
-        guard let length = request.headers[.contentLength] else { return request.method == .delete }
+        guard let length = request.headers[.contentLength] else {
+            return [.get, .head, .delete].contains(request.method)
+        }
         return Int(length) ?? .max <= Self.maximumBody
     }
 

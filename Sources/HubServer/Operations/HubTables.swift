@@ -26,7 +26,8 @@ struct HubTables: TableDatabase {
         }
     }
 
-    private static func checkComplete(_ tables: TableTransaction) throws {
+    /// - Throws: 503 while a file is being copied into the tables.
+    static func checkComplete(_ tables: TableTransaction) throws {
         guard try TableImport.isRunning(tables) else { return }
         throw ProtocolError.unavailable(
             "Accounts and sessions are being copied into the hub's file; try again shortly."
@@ -40,14 +41,21 @@ struct HubTables: TableDatabase {
 }
 
 /// The tables of app backend and pages while a hub starts, before anything else uses them.
-package struct StartTables: Sendable {
+package struct StartTables: TableDatabase {
     let store: HubStore
     let secrets: SecretBox
 
-    /// Makes a change.
-    package func write(_ body: @escaping @Sendable (TableTransaction) throws -> Bool) async throws -> Bool {
-        try await store.commit([{ try body($0.tables) }])[0].get()
-    }
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value { try await store.readTables(body) }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (TableTransaction) throws -> Value
+    ) async throws -> Value { try await store.commit([{ try body($0.tables) }])[0].get() }
+
+    package var failure: String? { nil }
+
+    package func check() async -> String? { nil }
 
     /// A key of all nodes for one purpose.
     package func derivedKey(_ purpose: String) -> [UInt8] { secrets.derivedKey(purpose) }

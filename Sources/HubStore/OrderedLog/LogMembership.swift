@@ -11,8 +11,8 @@ package enum LogMembership {
         let queue = try DatabaseFile.reader(database)
         defer { try? queue.close() }
         return try queue.read { db in
-            let place = try Transaction(db).logPlace()
-            return place == .beginning ? nil : place.number
+            let transaction = Transaction(db)
+            return try transaction.followsLog() ? transaction.logPlace().number : nil
         }
     }
 

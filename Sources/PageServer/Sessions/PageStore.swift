@@ -29,11 +29,9 @@ package final class PageStore: Sendable {
 
     /// Copies a file into the tables of a hub that shares its log, once.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseFileError``, a `HostError`, and the errors of `write`.
-    package static func copy(
-        _ path: String,
-        write: (@escaping @Sendable (TableTransaction) throws -> Bool) async throws -> Bool
-    ) async throws -> TableImport.Outcome {
+    /// - Returns: What has become of the file.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, a `HostError`, and the errors of the hub's tables.
+    package static func copy(_ path: String, into hub: some TableDatabase) async throws -> TableImport.Outcome {
         let copier = TableImport(
             "pages",
             tables: [
@@ -41,7 +39,7 @@ package final class PageStore: Sendable {
                 "feedAddress", "deskDraft",
             ]
         )
-        return try await copier.run(from: path, DatabaseOpener(migrator), write: write)
+        return try await copier.run(from: path, DatabaseOpener(migrator), into: hub)
     }
 
     static var migrator: DatabaseMigrator {

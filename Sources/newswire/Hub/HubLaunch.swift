@@ -129,13 +129,9 @@ struct HubLaunch {
         defer { lock.close() }
         let (accounts, pages) = (state.file(HubFiles.backend), state.file(HubFiles.pages))
         let key = state.file(HubFiles.backendKey)
-        let box = HostFile.exists(key) ? try PayloadBox(keyFile: key) : nil
         let hubBox = PayloadBox(key: tables.derivedKey(BackendMount.payloadKey))
-        note(
-            try await BackendStore.copy(accounts, box, sealedWith: hubBox) { try await tables.write($0) },
-            of: accounts
-        )
-        note(try await PageStore.copy(pages) { try await tables.write($0) }, of: pages)
+        note(try await BackendStore.copy(accounts, key: key, sealedWith: hubBox, into: tables), of: accounts)
+        note(try await PageStore.copy(pages, into: tables), of: pages)
     }
 
     private func note(_ outcome: TableImport.Outcome, of path: String) {

@@ -67,14 +67,20 @@ struct HubLogInitCommand: AsyncParsableCommand {
                 .init(path: "\(folder)/\(file.path)", text: file.text, permissions: file.permissions)
             }
         }
-        for folder in Set(files.map { URL(filePath: $0.path).deletingLastPathComponent().path }).sorted() {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+        do {
+            for folder in Set(files.map { URL(filePath: $0.path).deletingLastPathComponent().path }).sorted() {
+                try FileManager.default.createDirectory(
+                    atPath: folder,
+                    withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700]
+                )
+            }
+            try HostFile.replace(files)
+        } catch {
+            // Half of the keys are of no use, and another attempt would find the folder.
+            try? FileManager.default.removeItem(atPath: out)
+            throw error
         }
-        try HostFile.replace(files)
         for machine in machines { Console.print("\(out)/\(machine.host)") }
         Console.notice("copy each folder to its machine: docs/cluster.md says how; keep '\(out)/ca.key' elsewhere")
     }
@@ -124,14 +130,17 @@ private struct LogMachine {
         ]
     }
 
-    private var listen: String { if case .address = host { "\(host)" } else { "0.0.0.0" } }
+    /// A port of the machine: on its address, or on all of them if only a name is known.
+    private func listen(_ port: Int) -> String {
+        if case .address = host { "\(Authority(host, port: port))" } else { "0.0.0.0:\(port)" }
+    }
 
     /// Routes need certificates for both ends, and clients one of the same authority.
     private var serverConfiguration: String {
         """
-        # A server of the log of newswire's hubs, made by 'newswire hub log init'. NATS 2.10 or later.
+        # A server of the log of newswire's hubs, written by 'newswire hub log init'. NATS 2.10 or later.
         server_name: log-\(name)
-        listen: "\(listen):\(Self.port)"
+        listen: "\(listen(Self.port))"
         max_payload: 8MB
         jetstream {
             store_dir: /var/lib/nats
@@ -148,7 +157,7 @@ private struct LogMachine {
         }
         cluster {
             name: newswire
-            listen: "\(listen):\(Self.routes)"
+            listen: "\(listen(Self.routes))"
             routes: [\(all.map { "\"tls://\(Authority($0, port: Self.routes))\"" }.joined(separator: ", "))]
             tls {
                 cert_file: /etc/nats/log.crt
@@ -166,7 +175,7 @@ private struct LogMachine {
             "  host-names: [\($0.hostName.map { "\($0)" } ?? "")]\n  public-address: https://\($0)   # the load balancer's\n"
         }
         return """
-            # A hub that shares a log with others, made by 'newswire hub log init'.
+            # A hub that shares a log with others, written by 'newswire hub log init'.
             hub:
               listen: 0.0.0.0
             \(address ?? "  # public-address: https://news.example.org\n")\

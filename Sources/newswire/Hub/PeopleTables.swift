@@ -23,13 +23,20 @@ struct PeopleTables: TableDatabase {
     init?(in state: StateDirectory) throws {
         let path = state.file(HubFiles.database)
         guard HostFile.exists(path) else { return nil }
-        let (followsLog, holdsPeople) = try DatabaseFileError.naming(path) {
-            (
-                try LogMembership.position(of: path) != nil,
-                try HubStore.readingTables(of: path, HubStore.holdsPeople)
-            )
+        let (followsLog, hasTables, holdsPeople) = try DatabaseFileError.naming(path) {
+            let followsLog = try LogMembership.position(of: path) != nil
+            return try HubStore.readingTables(of: path) {
+                (followsLog, try HubStore.hasPeople($0), try HubStore.holdsPeople($0))
+            }
         }
         guard followsLog || holdsPeople else { return nil }
+        guard hasTables else {
+            throw Failure(
+                .tryLater,
+                "'\(path)' has the schema of an earlier version",
+                hint: "start the hub with this version first"
+            )
+        }
         database = path
         self.state = state
         self.followsLog = followsLog
@@ -66,7 +73,12 @@ struct PeopleTables: TableDatabase {
                 case 204: return value
                 case 409: continue
                 case 503: throw Failure(.tryLater, "the hub cannot make changes now", hint: "try again in a minute")
-                default: throw Self.noAnswer
+                default:
+                    throw Failure(
+                        .failed,
+                        "the hub at \(endpoint) refuses the change (status \(answer.status))",
+                        hint: "another program may have its port, or another hub has started with this state directory"
+                    )
                 }
             }
             throw Failure(.tryLater, "others change the same rows", hint: "try again")

@@ -88,7 +88,7 @@ struct SignInBench: Sendable {
 
     init(gate: Gate? = nil, parameters: ScryptParameters = cheap) throws {
         folder = try ScratchFolder()
-        store = try BackendStore(path: folder.file("backend.sqlite"))
+        store = try TestStore.open(folder.file("backend.sqlite"))
         audit = AuditLog(store: store, clock: clock.clock, logger: Self.quiet)
         scrypt = FakeScrypt(gate: gate)
         signIn = SignIn(
@@ -98,7 +98,7 @@ struct SignInBench: Sendable {
             clock: clock.clock
         )
         operatorAccounts = Accounts(
-            store: try BackendStore(path: folder.file("backend.sqlite")),
+            store: try TestStore.open(folder.file("backend.sqlite")),
             hasher: PasswordHasher(parameters: Self.cheap, derive: FakeScrypt().derivation),
             clock: clock.clock
         )

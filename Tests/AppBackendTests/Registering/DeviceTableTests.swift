@@ -11,7 +11,7 @@ import Testing
 
     init() throws {
         scratch = try ScratchFolder()
-        store = try BackendStore(path: scratch.file("backend.sqlite"))
+        store = try TestStore.open(scratch.file("backend.sqlite"))
     }
 
     private func handle(_ text: String) -> HandleDigest { HandleDigest(.handle(text)) }

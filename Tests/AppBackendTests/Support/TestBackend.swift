@@ -39,7 +39,7 @@ struct TestBackend: Sendable {
         var configuration = BackendConfiguration()
         configuration.hasher = hasher
         configure(&configuration)
-        let store = try BackendStore(path: path)
+        let store = try TestStore.open(path)
         try await addUsers(to: store)
         let backend = AppBackend(
             store: store,

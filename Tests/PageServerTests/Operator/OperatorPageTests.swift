@@ -130,7 +130,7 @@ struct OperatorPageTests {
     }
 
     @Test func `overview and categories show what the command line tells`() async throws {
-        try await PagesHub.run(.public, onOneNode: true) { hub in
+        try await PagesHub.run(.public, nodes: 1) { hub in
             let browser = try await OperatorBrowser(hub)
             try await hub.client.put(try Self.phone("phone-1"))
             try await hub.client.setCategories(["World", "Weather"], publisher: "desk")

@@ -24,7 +24,7 @@ import WebPages
 /// whose tables must be equal at the end.
 struct PagesHub: Sendable {
     static let others = ["town", "closed", "assets", "sw.js"]
-    private static let allNodes = ProcessInfo.processInfo.environment["NEWSWIRE_TEST_NODES"].flatMap { Int($0) } ?? 1
+    static let allNodes = ProcessInfo.processInfo.environment["NEWSWIRE_TEST_NODES"].flatMap { Int($0) } ?? 1
 
     private static let names = ["", "b", "c"]
 
@@ -52,6 +52,8 @@ struct PagesHub: Sendable {
     let clock: TestClock
     /// Of the hub `news`, with Manage.
     let client: HubClient
+    /// The log and the messages of several nodes.
+    let shared: (log: MemoryLog, channel: MemoryChannel)?
     private let database: String
     private let nodes: [Node]
     private let turns: Turns
@@ -88,20 +90,20 @@ struct PagesHub: Sendable {
 
     /// Runs it for the length of `body`; `users` can sign in at `news`, each with the name as the password.
     ///
-    /// `onOneNode` is true for a test that looks into the node, or at what each node has for itself.
+    /// `nodes` is 1 for a test that looks into the node, or at what each node has for itself.
     static func run(
         _ access: PageAccess? = .invited,
         users: [String] = [],
         appearances: [HubName: PageAppearance] = [:],
         images: Bool = false,
-        onOneNode: Bool = false,
+        nodes: Int = PagesHub.allNodes,
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (PagesHub) async throws -> Void
     ) async throws {
         let (scratch, clock) = (try ScratchFolder(), TestClock())
-        let nodes = onOneNode ? 1 : allNodes
         let http = OutboundClient(userAgent: "newswire-test/1")
         var started: [Node] = []
+        var shared: (log: MemoryLog, channel: MemoryChannel)?
         let result: Result<Void, any Error>
         do {
             let start = Start(
@@ -112,6 +114,7 @@ struct PagesHub: Sendable {
                 clock: clock,
                 shared: nodes > 1 ? (MemoryLog(incarnation: "log"), MemoryChannel()) : nil
             )
+            shared = start.shared
             if nodes == 1, !users.isEmpty {
                 try await add(users, to: try BackendStore(path: scratch.file("backend.sqlite")))
             }
@@ -127,6 +130,8 @@ struct PagesHub: Sendable {
                     HubProvisions.Hub(name: try HubName($0), registrationTimeToLive: nil, rules: [])
                 }
                 configuration.pages = access
+                // A stage runs again when another node was first.
+                configuration.rehearsesStages = nodes > 1
                 configure(&configuration)
                 started.append(try await node(name, configuration, start))
             }
@@ -135,7 +140,7 @@ struct PagesHub: Sendable {
                 // They look for users when they are first asked.
                 for node in started { _ = try await node.backend?.backend() }
             }
-            result = .success(try await serve(started, scratch, clock, http, body))
+            result = .success(try await serve(started, shared, scratch, clock, http, body))
         } catch {
             result = .failure(error)
         }
@@ -147,6 +152,7 @@ struct PagesHub: Sendable {
 
     private static func serve(
         _ nodes: [Node],
+        _ shared: (log: MemoryLog, channel: MemoryChannel)?,
         _ scratch: ScratchFolder,
         _ clock: TestClock,
         _ http: OutboundClient,
@@ -160,6 +166,7 @@ struct PagesHub: Sendable {
             pages: first.pages,
             clock: clock,
             client: try HubClient(connection: full, hub: try HubName("news"), http: http),
+            shared: shared,
             database: scratch.file("backend.sqlite"),
             nodes: nodes,
             turns: Turns(),
@@ -168,6 +175,8 @@ struct PagesHub: Sendable {
         try await hub.disable("closed")
         try await hub.catchUp()
         try await body(hub)
+        // Upkeep, which writes the audit log every second, must not do so between the reads.
+        if nodes.count > 1 { for node in nodes { await (try await node.backend?.backend())?.audit.flush() } }
         try await hub.catchUp()
         let contents = try await Self.contents(of: nodes)
         for content in contents.dropFirst() {
@@ -207,7 +216,9 @@ struct PagesHub: Sendable {
             logger: .quiet
         )
         let (bound, running) = try await PortReport.start {
-            try await service.run(mounting: [pages.application], onRunning: $0)
+            // With files of its own, the app backend would open them before a test does.
+            let applications = [pages.application, isShared ? backend?.application : nil].compactMap(\.self)
+            try await service.run(mounting: applications, onRunning: $0)
         }
         return Node(service: service, pages: pages, backend: backend, port: bound, running: running)
     }
@@ -255,12 +266,28 @@ struct PagesHub: Sendable {
                         """
                     )
                     return try names.reduce(into: [:]) { content, name in
-                        content[name] = try tables.rows("SELECT * FROM \(name)").map(\.description).sorted()
+                        content[name] = try tables.rows("SELECT * FROM \(name)").map(Self.text).sorted()
                     }
                 }
             )
         }
         return contents
+    }
+
+    /// A row with everything in it; its description leaves out the content of blobs.
+    private static func text(_ row: Row) -> String {
+        row.databaseValues.map { value in
+            if case .blob(let data) = value.storage { data.base64EncodedString() } else { "\(value)" }
+        }.joined(separator: " ")
+    }
+
+    /// The other nodes know that the first one writes.
+    func hearWriter() async throws {
+        guard nodes.count > 1 else { return }
+        let writers = try #require(nodes[0].service.nodes?.forwarding.writers)
+        for _ in 0..<WriterWatch.looksPerHeartbeat { writers.look() }
+        for name in Self.names.prefix(nodes.count).dropFirst() { await shared?.channel.settle("n\(name)") }
+        for node in nodes.dropFirst() { try #require(!node.service.isWriter) }
     }
 
     /// All nodes have what the others have written.
@@ -296,11 +323,12 @@ struct PagesHub: Sendable {
         _ path: String,
         cookie: String? = nil,
         headers: [(String, String)]? = nil,
-        form: String? = nil
+        form: String? = nil,
+        node number: Int? = nil
     ) async throws -> Reply {
         var fields = headers ?? (method == "GET" ? [] : [("Sec-Fetch-Site", "same-origin")])
         if let cookie { fields.append(("Cookie", jar.latest(of: cookie))) }
-        let node = nodes[turns.take(of: nodes.count)]
+        let node = nodes[number ?? turns.take(of: nodes.count)]
         let reply = try await http.send(
             OutboundRequest(
                 method: method,
@@ -313,7 +341,8 @@ struct PagesHub: Sendable {
                 addresses: .any
             )
         )
-        if nodes.count > 1 { try await catchUp() }
+        // Without the log, they cannot.
+        if nodes.count > 1 { try? await catchUp() }
         if let cookie, let set = reply.headers["Set-Cookie"] { jar.note(set, instead: cookie) }
         return Reply(status: reply.status, headers: reply.headers, body: String(decoding: reply.body, as: UTF8.self))
     }
