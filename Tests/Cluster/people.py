@@ -237,13 +237,15 @@ def main():
         time.sleep(options.seconds)
         faults.end()
         crowd.ended.set()
-        end = time.monotonic() + 60
-        while crowd.missing() and time.monotonic() < end:
-            time.sleep(0.2)
         for person in crowd.people:
             person.join(60)
             if person.is_alive():
                 person.problems.append(("does not end", dict(person.answers)))
+        # Nobody sends any more.
+        end = time.monotonic() + 60
+        while crowd.missing() and time.monotonic() < end:
+            time.sleep(0.2)
+        for person in crowd.people:
             for device in person.devices:
                 device.stopped.set()
         for reader in readers:
