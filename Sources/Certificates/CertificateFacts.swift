@@ -16,6 +16,8 @@ package struct CertificateFacts: Sendable, Equatable {
     package let notAfter: Date
     /// SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` writes it.
     package let fingerprint: String
+    /// SHA-256 of the public key (`SubjectPublicKeyInfo`), by which a client knows a server without an authority.
+    package let publicKeyHash: [UInt8]
 
     /// Reads the first certificate of a file.
     ///
@@ -31,6 +33,8 @@ package struct CertificateFacts: Sendable, Equatable {
         notBefore = certificate.notValidBefore
         notAfter = certificate.notValidAfter
         fingerprint = SHA256.hash(data: encoded).map { Hexadecimal.encode([$0]).uppercased() }.joined(separator: ":")
+        publicKeyHash =
+            (try? certificate.publicKey.serializeAsPEM().derBytes).map { Array(SHA256.hash(data: $0)) } ?? []
         let alternatives = (try? certificate.extensions.subjectAlternativeNames) ?? SubjectAlternativeNames()
         names = alternatives.compactMap { alternative in
             switch alternative {

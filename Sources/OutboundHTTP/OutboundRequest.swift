@@ -65,6 +65,10 @@ package struct OutboundRequest: Sendable {
     /// A PEM file with authorities to trust instead of the client's, for the first origin only.
     package var certificateAuthorities: String?
 
+    /// SHA-256 of the public key (`SubjectPublicKeyInfo`) that the first origin must have; its certificate then needs no
+    /// authority, and may have any name.
+    package var publicKeyHash: [UInt8]?
+
     /// The `User-Agent` for the first origin instead of the client's.
     package var userAgent: String?
 

@@ -1,4 +1,5 @@
 import CCurl
+import Foundation
 import Glibc
 import NetworkAddresses
 
@@ -122,6 +123,11 @@ final class EasySession {
         if let folder = plan.options.authorities.folder { set(ccurl_set_text(easy, CURLOPT_CAPATH, folder)) }
         // Otherwise the authorities in the system's folder would be trusted as well.
         if plan.options.authorities.isExclusive { set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil)) }
+        if let hash = plan.options.publicKeyHash {
+            set(ccurl_set_text(easy, CURLOPT_PINNEDPUBLICKEY, "sha256//\(Data(hash).base64EncodedString())"))
+            set(ccurl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0))
+            set(ccurl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0))
+        }
         if let certificate = plan.options.clientCertificate {
             set(certificate.chain.withUnsafeBytes { ccurl_set_certificate(easy, $0.baseAddress, $0.count) })
             set(certificate.key.withUnsafeBytes { ccurl_set_key(easy, $0.baseAddress, $0.count) })

@@ -12,6 +12,8 @@ struct HandleOptions: Sendable, Equatable {
     let password: String?
     let userAgent: String
     let authorities: TrustedAuthorities
+    /// The hash of the public key that the host must have, instead of a certificate of an authority.
+    let publicKeyHash: [UInt8]?
     /// True if libcurl decodes the body.
     let decodesBody: Bool
     let clientCertificate: ClientCertificate?
@@ -74,6 +76,7 @@ final class TransferPlan: Sendable {
             password: trail.address.password,
             userAgent: trail.isAtHome ? request.userAgent ?? userAgent : userAgent,
             authorities: own.map(TrustedAuthorities.init(only:)) ?? authorities,
+            publicKeyHash: trail.isAtHome ? request.publicKeyHash : nil,
             decodesBody: !request.keepsGzip,
             clientCertificate: clientCertificate,
             opensConnection: request.opensConnection,
