@@ -40,9 +40,8 @@ struct SetupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let path = try configurationFile(environment)
-        var file = SettingsFileText(file: path, text: try text(of: path))
-        let settings = try present(path, environment)
+        var edited = try EditedConfiguration(configuration.config, environment)
+        let (path, settings) = (edited.path, edited.settings)
         let folder = (path as NSString).deletingLastPathComponent
         var feeds = try SetupFeeds(directory: "\(folder)/feeds", installed: Self.installedFeeds)
         let former = SetupAnswers(settings)
@@ -51,12 +50,7 @@ struct SetupCommand: AsyncParsableCommand {
             throw Failure(.usage, "--certificate needs --host-name: without one, other machines do not reach the hub")
         }
 
-        let isStandard = isStandard(path, environment)
-        // Commands of this session may read another file than services.
-        let hasOther = ["NEWSWIRE_CONFIG", "XDG_CONFIG_HOME"].contains { environment[$0]?.isEmpty == false }
-        let isFound = isStandard && (configuration.config == nil || !hasOther)
-        let naming = isFound ? [] : ["--config", path]
-        let units = isStandard ? units(environment) : nil
+        let (naming, units) = (edited.naming, edited.units)
         if case .files(let certificate, let key) = answers.certificate {
             let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts
             if let name = answers.hostName, !facts.covers(name) {
@@ -66,20 +60,14 @@ struct SetupCommand: AsyncParsableCommand {
             if answers.certificate != former.certificate { try units?.checkReading([certificate, key]) }
         }
         let changes = answers.changes(of: settings)
-        let before = file
-        do {
-            try file.apply(changes)
-        } catch {
-            for line in error.lines { Console.print(TerminalText.safe(line)) }
-            throw Failure(.failed, "\(error); nothing was changed", hint: "make the changes above by hand")
-        }
+        try edited.apply(changes)
         try feeds.plan(answers.feeds)
 
         let hasNewFeeds = try feeds.perform(isDryRun: dryRun)
-        try write(file, before, changes)
+        try edited.write(isDryRun: dryRun)
         let needsNetwork = answers.isReachedDirectly || answers.contact != nil
         let hasDropIn = try units?.putDropIn(isNeeded: needsNetwork, isDryRun: dryRun) ?? false
-        let hasChanged = file != before || hasDropIn
+        let hasChanged = edited.hasChanged || hasDropIn
         if !hasChanged, !hasNewFeeds { Console.notice("nothing is to be changed in '\(path)' and its feed lists") }
         let isRunning = try await start(units, feeds: feeds.directory, naming, hasChanged: hasChanged)
         try await finish(answers, settings, naming, isRunning: isRunning)
@@ -97,74 +85,6 @@ struct SetupCommand: AsyncParsableCommand {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    // MARK: - What is there
-
-    /// Returns the file that the programs of this user read, whether it exists or not.
-    private func configurationFile(_ environment: [String: String]) throws -> String {
-        if let path = configuration.config ?? environment["NEWSWIRE_CONFIG"], !path.isEmpty {
-            return path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
-        }
-        if geteuid() == 0 { return Settings.systemFile }
-        if HostFile.exists(Settings.systemFile) {
-            guard access(Settings.systemFile, W_OK) == 0 else {
-                throw Failure(
-                    .badConfiguration,
-                    "'\(Settings.systemFile)' is this machine's configuration, and you may not change it",
-                    hint: "\(Administrator.sudoCommand()), or pass --config PATH"
-                )
-            }
-            return Settings.systemFile
-        }
-        return try ownFile(environment)
-    }
-
-    private func ownFile(_ environment: [String: String]) throws -> String {
-        let own = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        guard let folder = own ?? environment["HOME"].map({ "\($0)/.config" }) else {
-            throw Failure(.badConfiguration, "this user has no home directory", hint: "pass --config PATH")
-        }
-        return "\(folder)/newswire/newswire.yaml"
-    }
-
-    private func text(of path: String) throws -> String {
-        do throws(HostError) {
-            return try PrivateFile.read(path)
-        } catch {
-            guard error.isMissing else { throw error }
-            return ""
-        }
-    }
-
-    /// Reads the file alone: what variables of this session set does not count for services.
-    private func present(_ path: String, _ environment: [String: String]) throws -> Settings {
-        let home = environment.filter { $0.key == "HOME" }
-        guard HostFile.exists(path) else {
-            return try Settings.load(environment: [:], systemFile: path)
-        }
-        let (settings, problems) = Settings.inspect(file: path, environment: home)
-        guard problems.isEmpty else {
-            for problem in problems { Console.error("\(problem)") }
-            throw Failure(.badConfiguration, "correct '\(path)' first; nothing was changed")
-        }
-        return settings
-    }
-
-    /// True if services, and commands without `--config`, read this file.
-    private func isStandard(_ path: String, _ environment: [String: String]) -> Bool {
-        let standard = Settings.standardFile(isRoot: geteuid() == 0, environment: environment)
-        guard let standard, path != standard else { return standard != nil }
-        guard let file = try? FollowedPath(path).file else { return false }
-        return file == (try? FollowedPath(standard).file)
-    }
-
-    /// Returns the units that read the standard file; `nil` if there are none, or if they are not this user's to start.
-    private func units(_ environment: [String: String]) -> SetupUnits? {
-        let isOfUser = geteuid() != 0
-        // The services of the system read that file: a user's own beside them would use the same ports.
-        if isOfUser, HostFile.exists(Settings.systemFile) { return nil }
-        return SetupUnits(isOfUser: isOfUser, environment: environment)
-    }
-
     private func answers(_ present: SetupAnswers, _ feeds: SetupFeeds) throws -> SetupAnswers {
         let given = try flags.applied(to: present)
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
@@ -179,24 +99,6 @@ struct SetupCommand: AsyncParsableCommand {
         }
         let name = MachineNames.all().compactMap { HostName($0) }.last { !$0.isLoopback && "\($0)".contains(".") }
         return try SetupDialogue(categories: feeds.categories, suggestedName: name, given: flags).ask(given)
-    }
-
-    // MARK: - What changes
-
-    private func write(_ file: SettingsFileText, _ before: SettingsFileText, _ changes: [SettingChange]) throws {
-        guard file != before else { return }
-        for change in changes {
-            let old = before.value(of: change.entry).map { "was \($0)" } ?? "was not set"
-            let step = change.text.map { "set \(change.entry.key): \($0)" } ?? "take out \(change.entry.key)"
-            Self.say("\(step) (\(old)) in '\(file.file)'", dryRun)
-        }
-        guard !dryRun else { return }
-        try Self.makeFolder((file.file as NSString).deletingLastPathComponent)
-        // A symbolic link is kept; its target is replaced.
-        let isThere = HostFile.exists(file.file)
-        let target = isThere ? URL(filePath: file.file).resolvingSymlinksInPath().path : file.file
-        let permissions = isThere ? try HostFile.permissions(target) : 0o644
-        try HostFile.replace(target, with: file.text, permissions: permissions)
     }
 
     /// Starts the services, or prints the commands that do.
