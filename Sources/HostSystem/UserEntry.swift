@@ -1,10 +1,10 @@
-import Glibc
+package import Glibc
 
 /// A user's entry in the system's database.
 package struct UserEntry: Sendable {
     let name: String
-    let user: uid_t
-    let group: gid_t
+    package let user: uid_t
+    package let group: gid_t
     /// `nil` if it is not an absolute path.
     let home: String?
 

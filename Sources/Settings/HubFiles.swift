@@ -7,6 +7,8 @@ internal import NetworkAddresses
 package enum HubFiles {
     package static let database = "hub.sqlite"
     package static let lock = "hub.lock"
+    /// The key that credentials for push services are encrypted with.
+    package static let secrets = "secrets.key"
     /// The role of the state directory of `newswire hub --emulate`.
     package static let emulatorRole = "emulator"
     /// Accounts, devices and payloads of the app backend.

@@ -4,7 +4,7 @@ import HubProtocol
 import HubStore
 
 /// The file with the key that a hub's credentials are encrypted with.
-struct SecretsFile {
+package struct SecretsFile {
     let path: String
 
     /// Reads the key, or creates one.
@@ -21,8 +21,15 @@ struct SecretsFile {
         } catch {
             guard error.isMissing else { throw error }
         }
-        let key = SymmetricKey(size: .bits256).withUnsafeBytes { [UInt8]($0) }
-        try PrivateFile.write("\(Base64URL.encode(key))\n", to: path)
+        let key = Self.newKey()
+        try PrivateFile.write(Self.text(key), to: path)
         return SecretBox(key: key)
     }
+
+    private static func newKey() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { [UInt8]($0) } }
+
+    private static func text(_ key: [UInt8]) -> String { "\(Base64URL.encode(key))\n" }
+
+    /// The text of a file with a new key.
+    package static func new() -> String { text(newKey()) }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Certificates
 import Foundation
 import HostSystem
+import HubServer
 import NetworkAddresses
 import Settings
 
@@ -12,9 +13,11 @@ struct HubLogInitCommand: AsyncParsableCommand {
             "Write configurations and certificates for hubs on several machines, and for the servers of their log.",
         discussion: """
             Each machine runs a hub and a log server, and gets a folder: 'nats-server.conf' and 'nats' for the log server, \
-            'newswire.yaml', 'log' and a drop-in for the hub. The certificates are of an authority of their own, whose \
-            key stays beside the folders: keep it, for machines that come later and for the time when the certificates \
-            end.
+            'newswire.yaml', 'log', 'state' and a drop-in for the hub, and 'install.sh', which puts all of them in place. \
+            The certificates of the log are of an authority of their own, whose key stays beside the folders, and is in \
+            that of the first machine: it signs certificates of machines that come later ('newswire hub invite --node').
+
+            The folders contain the keys of all hubs: protect them, and remove them after the installation.
 
             EXAMPLES
               newswire hub log init a.example.org b.example.org c.example.org --out cluster
@@ -56,6 +59,11 @@ struct HubLogInitCommand: AsyncParsableCommand {
         }
         let (names, now) = (try names(), Date())
         let authority = try CertificateAuthority(host: "\(names[0])", of: "log authority", now: now)
+        let address = publicAddress.flatMap(Self.authority)
+        let common = HubsInCommon(
+            authority: try CertificateAuthority(host: "\(address?.hostName ?? names[0])", now: now),
+            secrets: SecretsFile.new()
+        )
         let machines = names.enumerated().map { LogMachine(host: $1, name: Self.letter($0), all: names) }
         var files: [HostFile.Content] = [
             .init(path: "\(out)/ca.crt", text: authority.certificateText, permissions: 0o644),
@@ -63,7 +71,7 @@ struct HubLogInitCommand: AsyncParsableCommand {
         ]
         for machine in machines {
             let folder = "\(out)/\(machine.host)"
-            files += try machine.files(authority, publicAddress.flatMap(Self.authority), now).map { file in
+            files += try machine.files(authority, common, address, now).map { file in
                 .init(path: "\(folder)/\(file.path)", text: file.text, permissions: file.permissions)
             }
         }
@@ -82,7 +90,9 @@ struct HubLogInitCommand: AsyncParsableCommand {
             throw error
         }
         for machine in machines { Console.print("\(out)/\(machine.host)") }
-        Console.notice("copy each folder to its machine: docs/cluster.md says how; keep '\(out)/ca.key' elsewhere")
+        Console.notice(
+            "copy each folder to its machine, run its install.sh there as root, and keep '\(out)/ca.key' elsewhere"
+        )
     }
 
     private func names() throws -> [HostName] {
@@ -102,6 +112,14 @@ struct HubLogInitCommand: AsyncParsableCommand {
     private static func letter(_ index: Int) -> String { String(UnicodeScalar(UInt8(ascii: "a") + UInt8(index))) }
 }
 
+/// The keys that all hubs of a log have in common.
+private struct HubsInCommon {
+    /// Clients trust it.
+    let authority: CertificateAuthority
+    /// The text of `secrets.key`.
+    let secrets: String
+}
+
 /// A machine with a hub and a log server.
 private struct LogMachine {
     let host: HostName
@@ -113,8 +131,12 @@ private struct LogMachine {
     private static let routes = 6_222
 
     /// The files of the machine, with paths below its folder.
-    func files(_ authority: CertificateAuthority, _ publicAddress: Authority?, _ now: Date) throws -> [HostFile.Content]
-    {
+    func files(
+        _ authority: CertificateAuthority,
+        _ common: HubsInCommon,
+        _ publicAddress: Authority?,
+        _ now: Date
+    ) throws -> [HostFile.Content] {
         let server = try authority.issue(for: [host], usages: .both, now: now)
         let hub = try authority.issue(for: [host], usages: .both, now: now)
         return [
@@ -127,8 +149,57 @@ private struct LogMachine {
             .init(path: "log/hub.crt", text: hub.chain, permissions: 0o644),
             .init(path: "log/hub.key", text: hub.privateKey, permissions: 0o600),
             .init(path: "newswire-hub.service.d/log.conf", text: dropIn, permissions: 0o644),
-        ]
+            .init(path: "state/\(HubFiles.secrets)", text: common.secrets, permissions: 0o600),
+            .init(
+                path: "state/\(LocalCertificates.authorityName)",
+                text: common.authority.certificateText,
+                permissions: 0o644
+            ),
+            .init(
+                path: "state/\(LocalCertificates.authorityKeyName)",
+                text: common.authority.keyText,
+                permissions: 0o600
+            ),
+            .init(path: "install.sh", text: Self.script, permissions: 0o755),
+        ] + (isFirst ? [.init(path: "log/ca.key", text: authority.keyText, permissions: 0o600)] : [])
     }
+
+    /// It signs certificates for the log of machines that come later.
+    private var isFirst: Bool { host == all[0] }
+
+    private static let script = """
+        #!/bin/sh
+        # Puts the files of this folder in place on their machine, and starts its log server and its hub; run it as root.
+        # Written by 'newswire hub log init'.
+        set -e
+        cd "$(dirname "$0")"
+        hub=/var/lib/newswire/hub
+        if [ -e "$hub/hub.sqlite" ]; then
+            echo "this machine has a hub already; nothing was changed" >&2
+            exit 1
+        fi
+        id nats newswire-hub >/dev/null
+
+        install -d -m 700 -o nats -g nats /var/lib/nats
+        install -D -m 644 -t /etc/nats nats/*.crt
+        install -m 600 -o nats -g nats -t /etc/nats nats/*.key
+        install -b -m 644 -t /etc nats-server.conf
+
+        install -D -m 644 -t /etc/newswire/log log/*.crt
+        install -m 600 -o newswire-hub -g newswire-hub -t /etc/newswire/log log/*.key
+        install -b -m 644 -t /etc/newswire newswire.yaml
+        install -D -m 644 -t /etc/systemd/system/newswire-hub.service.d newswire-hub.service.d/log.conf
+        install -d -m 755 /var/lib/newswire
+        install -d -m 700 -o newswire-hub -g newswire-hub "$hub"
+        install -m 600 -o newswire-hub -g newswire-hub -t "$hub" state/*
+
+        systemctl daemon-reload
+        systemctl enable nats-server newswire-hub
+        systemctl restart nats-server
+        # It waits for the log, which needs the majority of its servers.
+        systemctl restart --no-block newswire-hub
+
+        """
 
     /// A port of the machine: on its address, or on all of them if only a name is known.
     private func listen(_ port: Int) -> String {
