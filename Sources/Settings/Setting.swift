@@ -37,6 +37,14 @@ package struct SettingEntry: Sendable {
     /// The value is never shown, since it could be the secret itself.
     package var isSecretFile: Bool { nature == .secretFile }
 
+    /// True if the value names a file or a program of this machine.
+    package var isOfMachine: Bool {
+        switch nature {
+        case .plain, .list: false
+        case .path, .secretFile, .program: true
+        }
+    }
+
     /// True if the setting is on or off: its flag has no value.
     package var isFlag: Bool { type == SettingFormat.flag.type }
 

@@ -18,6 +18,12 @@ package struct SettingChange: Sendable {
         self.value = value
     }
 
+    /// Sets a value that is one text, as environment variables have it.
+    package init(_ entry: SettingEntry, text: String) {
+        let words = text.split(separator: ",").map(String.init)
+        self.init(entry, entry.nature == .list ? .list(words) : .word(text))
+    }
+
     /// The value as one text, as environment variables have it; `nil` if the setting is taken out.
     package var text: String? {
         switch value {

@@ -203,6 +203,11 @@ final class OtherNodes: Sendable {
         }
     }
 
+    /// True if a node has reported within ``patience``, and has not stopped since.
+    func isServing(_ node: String) -> Bool {
+        peers.withLock { $0[node] }.map { $0.seen > .now - Self.patience && !$0.hasLeft } ?? false
+    }
+
     /// True if a node has reported within ``memory``.
     func isPresent(_ node: String) -> Bool {
         peers.withLock { $0[node] }.map { $0.seen > .now - Self.memory } ?? false

@@ -19,6 +19,7 @@ struct HubCommand: AsyncParsableCommand {
             HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubOverviewCommand.self,
             HubAlarmsCommand.self, HubCategoriesCommand.self,
             HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self, HubLogCommand.self,
+            HubJoinCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )

@@ -9,7 +9,8 @@ import Settings
 struct HubInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
-        abstract: "Print a link that lets one browser read the hub's pages, or manage the hub, or an address of feeds.",
+        abstract:
+            "Print a link for a reader or an operator, an address of feeds, or a code for another hub of the log.",
         discussion: """
             Readers on other machines need an invitation unless the setting 'pages' is 'public'. The link works once, \
             within seven days. The hub must have run once, since the link contains its address.
@@ -20,6 +21,10 @@ struct HubInviteCommand: AsyncParsableCommand {
             With --feed it prints the address of a feed with a secret, for feed readers, which cannot sign in. It works \
             for the feeds of all categories until it is ended, or is not used for 60 days.
 
+            With --node it prints a code for another machine, which becomes one more hub that shares this hub's log: \
+            'newswire hub join' asks for it there. The code works once, within an hour, and is as secret as all of the \
+            hub's keys. It is made on the machine of a running hub, and ends an earlier one.
+
             --list shows invitations that can still be used, and --end ends one of them. A reader who has used a link \
             already keeps the access.
 
@@ -28,6 +33,7 @@ struct HubInviteCommand: AsyncParsableCommand {
               newswire hub invite --operator
               newswire hub invite --hub town
               newswire hub invite --feed --category Sports
+              newswire hub invite --node d
               newswire hub invite --list
               newswire hub invite --end feed-1
             """
@@ -47,6 +53,21 @@ struct HubInviteCommand: AsyncParsableCommand {
     )
     var category: String?
 
+    @Option(
+        name: .customLong("node"),
+        help: ArgumentHelp("Print a code for one more hub of the log, with this name in it.", valueName: "name")
+    )
+    var node: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The key of the authority that signs certificates for the log (default: ca.key beside 'log-ca').",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var logCaKey: String?
+
     @Flag(help: "List the invitations that can still be used.")
     var list = false
 
@@ -57,16 +78,18 @@ struct HubInviteCommand: AsyncParsableCommand {
     var end: String?
 
     func validate() throws {
-        let actions = [isForOperator, isForFeed, list, end != nil].count { $0 }
+        let actions = [isForOperator, isForFeed, node != nil, list, end != nil].count { $0 }
         guard actions <= 1 else {
-            throw ValidationError("--operator, --feed, --list and --end cannot be combined")
+            throw ValidationError("--operator, --feed, --node, --list and --end cannot be combined")
         }
+        guard logCaKey == nil || node != nil else { throw ValidationError("--log-ca-key needs --node") }
         guard category == nil || isForFeed else { throw ValidationError("--category needs --feed") }
         guard !json || list else { throw ValidationError("--json needs --list") }
     }
 
     func run() async throws {
         let settings = try configuration.load()
+        if let node { return try NodeInviter(node, settings, configuration.config, logCaKey).run() }
         let state = try HubState.existing(settings)
         let hub = try HubName(given: settings.value(HubSettings.name))
         if list || end != nil {

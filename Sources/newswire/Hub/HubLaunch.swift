@@ -65,7 +65,10 @@ struct HubLaunch {
         }
         do {
             try await service.run(
-                mounting: [backend?.application, pages?.application, try localChanges(of: service)].compactMap(\.self),
+                mounting: [
+                    backend?.application, pages?.application, try localChanges(of: service),
+                    service.nodeAdmission(in: state.path),
+                ].compactMap(\.self),
                 stopsOnSignals: true,
                 watchdog: watchdog
             ) { boundPort in

@@ -4,7 +4,7 @@ import HostSystem
 /// The systemd units of a setup, of the system or of a user.
 struct SetupUnits {
     private static let hub = "newswire-hub.service"
-    private static let user = "newswire-hub"
+    static let user = "newswire-hub"
     private static let dropInFile = "/etc/systemd/system/\(hub).d/setup.conf"
     private static let dropIn = """
         # Written by 'newswire setup': other machines reach the hub, or the hub reaches push services.
@@ -82,7 +82,6 @@ struct SetupUnits {
 
     /// Returns the commands that start the services, one argument list each.
     func commands(isWatched: Bool, hasChanged: Bool) -> [[String]] {
-        let manager = isOfUser ? ["systemctl", "--user"] : ["systemctl"]
         let publisher = isWatched ? "newswire-watch.service" : "newswire-publish.timer"
         let needsUser = !isOfUser && UserEntry(named: Self.user) == nil
         return (needsUser ? [["systemd-sysusers"]] : [])
@@ -95,11 +94,17 @@ struct SetupUnits {
             ]
     }
 
+    /// Returns the commands that start the hub alone, with a configuration that has changed.
+    var hubCommands: [[String]] {
+        [manager + ["daemon-reload"], manager + ["enable", Self.hub], manager + ["restart", Self.hub]]
+    }
+
+    private var manager: [String] { isOfUser ? ["systemctl", "--user"] : ["systemctl"] }
+
     /// True if the publisher that keeps running is enabled instead of the timer.
     func isWatched() async -> Bool {
         guard isManaged else { return false }
-        let arguments =
-            (isOfUser ? ["systemctl", "--user"] : ["systemctl"]) + ["is-enabled", "--quiet", "newswire-watch"]
+        let arguments = manager + ["is-enabled", "--quiet", "newswire-watch"]
         return (try? await run(arguments).isSuccess) ?? false
     }
 

@@ -6,7 +6,8 @@ import Testing
     /// Programs of Debian and of this repository that the pages use.
     private static let programs: Set<String> = [
         ".", "apt", "chmod", "cp", "curl", "docs/examples/categories.py", "docs/examples/ios.py", "echo", "grep",
-        "install", "journalctl", "jq", "make", "mkdir", "newswire", "runuser", "scp", "sed", "ssh", "systemctl", "tar",
+        "install", "journalctl", "jq", "make", "mkdir", "newswire", "runuser", "scp", "sed", "sh", "ssh", "systemctl",
+        "tar",
     ]
     /// Directories and files below `/etc/newswire` that an installation, a service or the pages' own steps create.
     private static let settings: Set<String> = ["", "agent", "feeds", "log", "newswire.yaml", "tls"]
