@@ -21,6 +21,8 @@ package struct Alarm: Sendable, Hashable, Codable {
         case droppedMessages
         /// Too few servers have every entry of the log that several hubs share.
         case missingReplicas
+        /// One of several hubs must not have duties, because of its clock or its key.
+        case unfitHub
     }
 
     package let kind: Kind

@@ -34,6 +34,7 @@ package struct AlarmDescription: Sendable, Equatable {
         case .expiringCertificate: "TLS certificate of \(subject) expires\(day(finding))"
         case .droppedMessages: "The hub drops messages before they expire"
         case .missingReplicas: "The log of the hubs has too few replicas"
+        case .unfitHub: "The hub '\(subject)' takes no duties"
         }
     }
 
@@ -56,6 +57,9 @@ package struct AlarmDescription: Sendable, Equatable {
         case .droppedMessages: "The message log is full\(since); agents that were away lose messages."
         case .missingReplicas:
             "A server of the log has lacked entries\(since), or has not answered; the loss of another one stops the hubs."
+        case .unfitHub:
+            "The hub '\(subject)' has not been able to take over from others\(since)."
+                + (finding?.reason.map { " The reason is: \(clip($0, maximumReason))." } ?? "")
         }
     }
 
@@ -88,6 +92,7 @@ extension Alarm.Kind {
         case .expiringCertificate: "TLS certificates that expire soon"
         case .droppedMessages: "reports of dropped messages"
         case .missingReplicas: "logs with too few replicas"
+        case .unfitHub: "hubs that take no duties"
         }
     }
 
@@ -104,6 +109,7 @@ extension Alarm.Kind {
         case .expiringCertificate: "Replace the files of 'hub.tls-certificate' and 'hub.tls-key'."
         case .droppedMessages: "Raise 'hub.log-size', or lower 'hub.time-to-live'."
         case .missingReplicas: "See which one with 'newswire hub log status', and start or replace it."
+        case .unfitHub: "Correct its clock or its secrets.key: newswire hub log status."
         }
     }
 
@@ -119,6 +125,7 @@ extension Alarm.Kind {
         case .expiringCertificate: "The certificate was replaced."
         case .droppedMessages: "No message has been dropped for an hour."
         case .missingReplicas: "All servers of the log have every entry."
+        case .unfitHub: "The hub may have duties again, or is gone."
         }
     }
 }

@@ -29,6 +29,8 @@ package struct AlarmFacts: Sendable, Equatable {
     package var certificates: [String: Timestamp] = [:]
     /// Number of copies that the log of several hubs lacks.
     package var missingReplicas = 0
+    /// The reasons why hubs that share the log must not have duties, by their names in it.
+    package var unfitHubs: [String: String] = [:]
     /// Number of messages dropped because the log was full, since the hub was created.
     package var dropped: Int64 = 0
 

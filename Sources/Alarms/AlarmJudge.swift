@@ -204,6 +204,9 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         for (name, reason) in facts.refusedCredentials {
             found[Alarm(.refusedCredential, name)] = AlarmFinding(since: now, reason: reason)
         }
+        for (name, reason) in facts.unfitHubs {
+            found[Alarm(.unfitHub, name)] = AlarmFinding(since: now, reason: reason)
+        }
         if drops.isFresh, drops.quiet <= rules.dropPause {
             found[Alarm(.droppedMessages)] = AlarmFinding(since: now - drops.quiet)
         }

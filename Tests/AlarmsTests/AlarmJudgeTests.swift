@@ -99,6 +99,12 @@ struct AlarmCase: CustomTestStringConvertible, Sendable {
         AlarmCase(alarm: Alarm(.missingReplicas), minutes: 10, begin: { $0.facts.missingReplicas = 1 }) {
             $0.facts.missingReplicas = 0
         },
+        AlarmCase(
+            alarm: Alarm(.unfitHub, "b"),
+            minutes: 0,
+            begin: { $0.facts.unfitHubs = ["b": "its clock is 12 s behind the other hubs"] },
+            end: { $0.facts.unfitHubs = [:] }
+        ),
     ]
 }
 

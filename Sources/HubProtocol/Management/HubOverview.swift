@@ -49,17 +49,24 @@ package struct HubOverview: Sendable, Equatable, Codable {
             package let seenSecondsAgo: Int
             /// Time by which its clock is ahead of the median of all clocks; absent if it is not known.
             package let clockAheadSeconds: Double?
+            /// The reason why it must not have duties, as it reports itself; absent if it may.
+            package let dutyObstacle: String?
 
             package init(
                 name: String,
                 version: String,
                 position: UInt64,
                 seenSecondsAgo: Int,
-                clockAheadSeconds: Double? = nil
+                clockAheadSeconds: Double? = nil,
+                dutyObstacle: String? = nil
             ) {
                 (self.name, self.version, self.position) = (name, version, position)
                 (self.seenSecondsAgo, self.clockAheadSeconds) = (seenSecondsAgo, clockAheadSeconds)
+                self.dutyObstacle = dutyObstacle
             }
+
+            /// True if it has not reported for a while.
+            package var isSilent: Bool { seenSecondsAgo > Node.silence }
         }
 
         /// The copies of the log on its servers.

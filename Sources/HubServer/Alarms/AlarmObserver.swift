@@ -23,8 +23,8 @@ struct AlarmObserver {
     /// True for the hub that represents its server in matters that all hubs share.
     let isPrimary: Bool
     let tls: CertificateReloader?
-    /// The copies of the log that several nodes share.
-    let replicas: HubOverview.Node.Replicas?
+    /// This node and the others that share its log; `nil` if there are none.
+    let node: HubOverview.Node?
 
     /// Observes the hub.
     ///
@@ -47,7 +47,8 @@ struct AlarmObserver {
             for (host, reason) in refusals { facts.refusedCredentials["\(platform) at \(host)"] = reason }
         }
         guard isPrimary else { return facts }
-        facts.missingReplicas = replicas?.missing ?? 0
+        facts.missingReplicas = node?.replicas?.missing ?? 0
+        for peer in node?.peers ?? [] where !peer.isSilent { facts.unfitHubs[peer.name] = peer.dutyObstacle }
         facts.dropped = Int64(try await hub.store.logSize().droppedBySize)
         if let certificate = tls?.certificate, !certificate.isRenewed {
             facts.certificates[certificate.facts.names.first ?? "the hub"] = Timestamp(certificate.facts.notAfter)

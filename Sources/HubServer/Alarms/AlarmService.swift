@@ -109,7 +109,7 @@ final class AlarmService: Service {
             publishers: publishers,
             isPrimary: isPrimary,
             tls: served.directory.tls,
-            replicas: served.directory.replicas
+            node: served.directory.nodeReport(served.writer)
         )
         try await hub.alarms.turns.pass {
             try await hub.followAlarms()

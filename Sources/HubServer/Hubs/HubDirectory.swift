@@ -134,9 +134,6 @@ extension HubDirectory {
         if let failure { throw failure }
     }
 
-    /// The copies of the shared log; `nil` without one.
-    var replicas: HubOverview.Node.Replicas? { others?.replicas }
-
     /// This server and the others that share its log; `nil` if there are none.
     func nodeReport(_ writer: HubWriter) -> HubOverview.Node? { others?.report(cutOffSince: writer.health.cutOffSince) }
 }

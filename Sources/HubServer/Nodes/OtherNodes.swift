@@ -17,6 +17,8 @@ final class OtherNodes: Sendable {
         let hasLeft: Bool
         /// True if its version passes requests on with a ``RequestFence``.
         let fencesRequests: Bool
+        /// The reason why it must not have duties.
+        let dutyObstacle: String?
         let position: UInt64
         let seen: ContinuousClock.Instant
     }
@@ -144,7 +146,7 @@ final class OtherNodes: Sendable {
 
     // MARK: Presence
 
-    /// Announces this node's position in the log, its time, and whether it stops now.
+    /// Announces this node's position in the log, its time, whether it stops now, and why it must not have duties.
     func announcePresence(isLeaving: Bool = false) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.presence)
@@ -155,6 +157,7 @@ final class OtherNodes: Sendable {
         bytes.append(isLeaving ? 1 : 0)
         bytes.append(1)
         bytes.append(number: UInt64(max(0, eligibility.clocks.now.milliseconds)))
+        bytes.append(text: eligibility.obstacle.map { "\($0)" } ?? "")
         channel.announce(bytes.bytes)
     }
 
@@ -172,11 +175,13 @@ final class OtherNodes: Sendable {
         if let time = try? reader.number() {
             eligibility.clocks.note(Timestamp(milliseconds: Int64(clamping: time)), of: node)
         }
+        let obstacle = (try? reader.text()) ?? ""
         let peer = Peer(
             version: version,
             schema: schema,
             hasLeft: leaving == 1,
             fencesRequests: fencing == 1,
+            dutyObstacle: obstacle.isEmpty ? nil : obstacle,
             position: position,
             seen: .now
         )
@@ -242,9 +247,6 @@ final class OtherNodes: Sendable {
         }
     }
 
-    /// The copies of the log on its servers; `nil` until the servers have answered.
-    var replicas: HubOverview.Node.Replicas? { servers().replicas }
-
     /// This node, and the others as they last reported.
     func report(cutOffSince: ContinuousClock.Instant?) -> HubOverview.Node {
         let state = store.logState
@@ -262,12 +264,13 @@ final class OtherNodes: Sendable {
                     version: peer.version,
                     position: peer.position,
                     seenSecondsAgo: Int((now - peer.seen).components.seconds),
-                    clockAheadSeconds: comparison.nodes[name]?.seconds
+                    clockAheadSeconds: comparison.nodes[name]?.seconds,
+                    dutyObstacle: peer.dutyObstacle
                 )
             },
             clockAheadSeconds: comparison.own?.seconds,
             dutyObstacle: eligibility.obstacle.map { "\($0)" },
-            replicas: replicas
+            replicas: servers().replicas
         )
     }
 }

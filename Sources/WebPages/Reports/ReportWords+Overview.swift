@@ -121,12 +121,12 @@ extension ReportWords {
     }
 
     private func fact(_ peer: HubOverview.Node.Peer, logEnd: UInt64) -> ReportFact? {
-        let isSilent = peer.seenSecondsAgo > HubOverview.Node.silence
         let lag = Counted.text(logEnd - min(peer.position, logEnd), "entry", "entries")
-        let state = isSilent ? "not seen for \(peer.seenSecondsAgo) s" : "\(lag) behind"
+        let state = peer.isSilent ? "not seen for \(peer.seenSecondsAgo) s" : "\(lag) behind"
         let clock = Self.clock(peer.clockAheadSeconds).map { ", clock \($0)" } ?? ""
-        let text = "newswire \(peer.version): entry \(peer.position), \(state)\(clock)"
-        return ReportFact("Node \(peer.name)", text, isBad: isSilent)
+        let duties = peer.dutyObstacle.map { ", no duties: \($0)" } ?? ""
+        let text = "newswire \(peer.version): entry \(peer.position), \(state)\(clock)\(duties)"
+        return ReportFact("Node \(peer.name)", text, isBad: peer.isSilent || peer.dutyObstacle != nil)
     }
 
     private func text(_ replicas: HubOverview.Node.Replicas) -> String {

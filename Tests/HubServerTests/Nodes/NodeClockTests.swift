@@ -1,3 +1,4 @@
+import Alarms
 import Foundation
 import HubProtocol
 import HubRouting
@@ -174,10 +175,21 @@ struct NodeClockTests {
             let metrics = try await a.send("GET", "/metrics", as: nil).body
             #expect(metrics.contains("newswire_node_may_have_duties 0\n"))
             #expect(metrics.contains(#"newswire_node_clock_ahead_seconds{node="a"} 30"#))
+            // The one with the duties reports it as an alarm.
+            a.hub.others?.announcePresence()
+            await nodes.channel.settle("b")
+            let seen = try #require(b.service.directory.nodeReport(b.service.served.writer))
+            #expect(seen.peers.first?.dutyObstacle?.contains(words) == true)
+            var record = AlarmRecord()
+            let observer = AlarmObserver(hub: b.hub, publishers: [], isPrimary: true, tls: nil, node: seen)
+            #expect(try await observer.facts(&record).unfitHubs["a"]?.contains(words) == true)
 
             a.clock.jump(by: -30)
             await a.keepLease()
             #expect(lines.all.contains { $0.hasPrefix("notice this node may have duties again") })
+            a.hub.others?.announcePresence()
+            await nodes.channel.settle("b")
+            #expect(b.service.directory.nodeReport(b.service.served.writer)?.peers.first?.dutyObstacle == nil)
         }
     }
 
