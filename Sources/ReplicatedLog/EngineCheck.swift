@@ -1,3 +1,4 @@
+package import Foundation
 import HubProtocol
 import Logging
 import NetworkAddresses
@@ -8,6 +9,8 @@ package struct EngineCheck: Sendable {
     private static let enoughReplicas = HubOverview.Node.enoughReplicas
     /// Versions: the first that can be used at all, and the first that can sync each entry.
     private static let (oldest, syncing) = ((2, 9), (2, 10))
+    /// Seconds by which clocks may differ.
+    private static let clockTolerance: TimeInterval = 10
 
     /// Problems that keep a hub from using the log.
     package private(set) var problems: [String] = []
@@ -16,13 +19,24 @@ package struct EngineCheck: Sendable {
 
     private let configuration: ReplicatedLogConfiguration
 
+    private let clock: @Sendable () -> Date
+
     /// Asks all servers, which takes seconds if they do not answer.
-    package static func run(_ configuration: ReplicatedLogConfiguration) async throws -> EngineCheck {
-        try await ReplicatedLog.blocking { EngineCheck(configuration) }
+    ///
+    /// - Parameters:
+    ///   - configuration: The servers.
+    ///   - clock: This machine's clock.
+    /// - Returns: What was found.
+    package static func run(
+        _ configuration: ReplicatedLogConfiguration,
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) async throws -> EngineCheck {
+        try await ReplicatedLog.blocking { EngineCheck(configuration, clock) }
     }
 
-    private init(_ configuration: ReplicatedLogConfiguration) {
+    private init(_ configuration: ReplicatedLogConfiguration, _ clock: @escaping @Sendable () -> Date) {
         self.configuration = configuration
+        self.clock = clock
         if configuration.replicas < Self.enoughReplicas {
             problems.append(
                 "'log-replicas' is \(configuration.replicas): with fewer than \(Self.enoughReplicas), the loss of a "
@@ -79,6 +93,7 @@ package struct EngineCheck: Sendable {
             defer { connection.close() }
             let stream = LogStream(connection: connection, configuration: configuration)
             let info = try RetryDeadline(LogStream.answerTime).run { try stream.info(within: $0) }
+            compareClock(with: info)
             _ = try LogStream.incarnation(of: info.config)
             judge(info)
         } catch ReplicatedLogError.removed {
@@ -88,6 +103,17 @@ package struct EngineCheck: Sendable {
         } catch {
             warnings.append("cannot inspect the log: \(error)")
         }
+    }
+
+    /// Compares this machine's clock with that of the log's leader, which servers report from 2.10 on.
+    private mutating func compareClock(with info: StreamInfo) {
+        guard let date = info.time.flatMap({ ISODateTime.parse($0) }) else { return }
+        let ahead = clock().timeIntervalSince(date)
+        guard abs(ahead) > Self.clockTolerance else { return }
+        warnings.append(
+            "this machine's clock is \(Int(abs(ahead))) s \(ahead < 0 ? "behind" : "ahead of") that of a server of the log: "
+                + "a hub whose clock differs takes no duties"
+        )
     }
 
     private mutating func judge(_ info: StreamInfo) {

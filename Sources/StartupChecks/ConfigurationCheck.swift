@@ -92,6 +92,13 @@ package struct ConfigurationCheck {
         return try await EngineCheck.run(configuration)
     }
 
+    /// The refusal of a hub whose key is not that of the others that share its log.
+    private func keyProblem(_ directory: String) -> [String] {
+        guard LogSettings(settings).configuration != nil else { return [] }
+        let (database, key) = ("\(directory)/\(HubFiles.database)", "\(directory)/\(HubFiles.secrets)")
+        return KeyProof.problem(in: database, secrets: key).map { [$0] } ?? []
+    }
+
     /// The directory of the feed lists if it is named and does not exist.
     package var missingFeeds: String? {
         guard programs.contains(.publisher), let directory = namedFeeds, !HostFile.exists(directory) else { return nil }
@@ -116,6 +123,7 @@ package struct ConfigurationCheck {
             + (settings.value(HubSettings.appBackend) ? IdentitySettings(settings).problems() : [])
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
+                    + keyProblem(directory)
                     + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
                     + (settings.value(HubSettings.appBackend) ? accountProblems(directory) : [])
                     + HubFiles.Connection.allCases.flatMap { file in

@@ -140,6 +140,8 @@ struct ServerTests {
         let node = try await servers.node { $0.patience = .seconds(40) }
         let good = try await EngineCheck.run(configuration)
         #expect(good.problems == [])
+        let late = try await EngineCheck.run(configuration) { Date().addingTimeInterval(-60) }
+        #expect(late.warnings.contains { $0.hasPrefix("this machine's clock is ") && $0.contains(" s behind that of") })
         await servers.servers[2].end()
         let worse = try await EngineCheck.run(configuration)
         #expect(worse.problems == [])

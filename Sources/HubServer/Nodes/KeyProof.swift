@@ -1,3 +1,4 @@
+import HostSystem
 import HubStore
 import Synchronization
 
@@ -5,7 +6,7 @@ import Synchronization
 ///
 /// A sealed value in the log proves it. The first node whose key opens all credentials adds the value; nodes of earlier
 /// versions have stopped then, because they lack its table.
-final class KeyProof: Sendable {
+package final class KeyProof: Sendable {
     private enum State {
         /// The log has no proof yet.
         case missing
@@ -23,6 +24,21 @@ final class KeyProof: Sendable {
 
     /// True if the log has a proof that this node's key does not open.
     var hasFailed: Bool { state.withLock { $0 == .failed } }
+
+    /// Returns the problem of a hub whose key is not that of the others, without changing anything.
+    ///
+    /// - Parameters:
+    ///   - database: The hub's database, which has the proof of the log that it follows.
+    ///   - secrets: The file with the key.
+    /// - Returns: The refusal of the next start; `nil` if there is none, or if that is not known.
+    package static func problem(in database: String, secrets: String) -> String? {
+        guard HostFile.exists(database), HostFile.exists(secrets),
+            let box = try? SecretsFile(path: secrets).box(),
+            let proof = try? LogMembership.keyProof(of: database),
+            box.open(proof, purpose: purpose) != text
+        else { return nil }
+        return NodeRefusal.otherKey(path: secrets).description
+    }
 
     /// A new proof, for the log.
     func sealed() throws -> String { try box.seal(Self.text, purpose: Self.purpose) }

@@ -16,6 +16,16 @@ package enum LogMembership {
         }
     }
 
+    /// The proof of the key that the nodes of the log have in common; `nil` if a file has none yet.
+    ///
+    /// - Throws: A `DatabaseError`.
+    package static func keyProof(of database: String) throws -> String? {
+        let queue = try DatabaseFile.reader(database)
+        defer { try? queue.close() }
+        // The file may have an earlier schema.
+        return try queue.read { db in try db.tableExists("keyProof") ? try Transaction(db).keyProof() : nil }
+    }
+
     /// Makes the content of a file the beginning of a new log, whose name is `incarnation`.
     ///
     /// Messages that other nodes had accepted after it are lost; agents get a gap instead.

@@ -69,6 +69,10 @@ struct KeyProofTests {
         let refusal = NodeRefusal.otherKey(path: key)
         await #expect(throws: refusal) { try await run(second, "b", key: key) }
         #expect(HubLogFile.problem(refusal)?.isTemporary == false, "exit 78")
+        let database = first.path
+        #expect(KeyProof.problem(in: database, secrets: key) == "\(refusal)", "before the start")
+        #expect(KeyProof.problem(in: database, secrets: first.folder + "/secrets.key") == nil)
+        #expect(KeyProof.problem(in: first.folder + "/none", secrets: key) == nil)
         // It is not the key of the database either that a later start would find.
         await #expect(throws: refusal) { try await run(second, "b", key: key) }
     }
