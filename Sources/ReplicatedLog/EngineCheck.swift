@@ -26,7 +26,8 @@ package struct EngineCheck: Sendable {
     /// - Parameters:
     ///   - configuration: The servers.
     ///   - clock: This machine's clock.
-    /// - Returns: What was found.
+    /// - Returns: The problems and warnings.
+    /// - Throws: `CancellationError`.
     package static func run(
         _ configuration: ReplicatedLogConfiguration,
         clock: @escaping @Sendable () -> Date = { Date() }

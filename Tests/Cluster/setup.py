@@ -51,7 +51,7 @@ def install(folder, root):
     """Runs the script that `hub log init` has written, on a machine whose files are below `root`."""
     programs = f"{root}/programs"
     os.makedirs(programs)
-    for name, text in {"install": INSTALL, "id": "#!/bin/sh\n", "systemctl": "#!/bin/sh\n"}.items():
+    for name, text in {"install": INSTALL, "id": "#!/bin/sh\n", "systemctl": "#!/bin/sh\n", "nats-server": "#!/bin/sh\n"}.items():
         with open(f"{programs}/{name}", "w") as file:
             file.write(text)
         os.chmod(f"{programs}/{name}", 0o755)
@@ -94,6 +94,11 @@ class JoinedNode(Node):
         os.remove(f"{folder}/newswire.yaml")
         self.file = f"{folder}/etc/newswire.yaml"
         self.command[self.command.index(f"{folder}/newswire.yaml")] = self.file
+
+    def configure(self, text):
+        os.makedirs(os.path.dirname(self.file))
+        with open(self.file, "w") as file:
+            file.write(text)
 
     def join(self, port, code):
         with open(f"{self.folder}/code", "w") as file:
@@ -140,11 +145,21 @@ def check_joining(options, folder, nodes):
     former = first.manage("hub", "invite", "--node", "d").strip()
     code = first.manage("hub", "invite", "--node", "d").strip()
     refuses(joined.join(first.port, former), 1, "does not know the code")
+    # What is in the way here does not use up the code.
+    odd = JoinedNode(options.program, f"{folder}/odd", free_ports(1)[0])
+    odd.configure("hub: {pages: off}\n")
+    refuses(odd.join(first.port, code), 1, "nothing was changed")
+    assert not os.path.exists(f"{odd.state}/secrets.key")
+    # Settings in which hubs must not differ do not stay.
+    joined.configure("hub:\n  log-level: info\n  pages: public\n  log-name: other\n  log-credentials: /none\n")
     done = joined.join(first.port, code)
     assert done.returncode == 0, done.stderr
+    with open(joined.file) as file:
+        text = file.read()
+    assert "log-level: info" in text and not any(word in text for word in ["pages", "other", "credentials"]), text
     refuses(joined.join(first.port, code), 1, "does not know the code")
     left = [name for name in os.listdir(first.state) if "invitation" in name] + [
-        name for name in os.listdir(joined.state) if "joining" in name]
+        name for name in os.listdir(joined.state) if ".tmp" in name]
     assert not left, left
     modes = {name: oct(os.stat(f"{joined.folder}/{name}").st_mode & 0o777) for name in ["state/secrets.key", "etc/log/hub.key"]}
     assert set(modes.values()) == {"0o600"}, modes
@@ -166,12 +181,16 @@ def check_joining(options, folder, nodes):
         assert done.returncode == 0, done.stderr
         joined.start()
         alone = JoinedNode(options.program, f"{folder}/e", free_ports(1)[0])
-        os.makedirs(f"{alone.folder}/etc")
-        with open(alone.file, "w") as file:
-            file.write("hub:\n  pages: off\n")
+        alone.configure("hub:\n  pages: off\n")
         alone.start()
         alone.end()
         refuses(alone.join(first.port, first.manage("hub", "invite", "--node", "e").strip()), 78, "content of its own")
+        with open(f"{alone.state}/secrets.key") as file:
+            own = file.read()
+        os.remove(f"{alone.state}/hub.sqlite")
+        refuses(alone.join(first.port, first.manage("hub", "invite", "--node", "e").strip()), 78, "is of another hub")
+        with open(f"{alone.state}/secrets.key") as file:
+            assert file.read() == own
         position = end_at_one_position([*nodes, joined], 30)
         assert not position, position
         assert not differing([*nodes, joined])

@@ -89,6 +89,23 @@ package enum HostFile {
         }
     }
 
+    /// Replaces the text of a file like ``replace(_:with:permissions:)``; its mode and, for root, its owner and group stay.
+    ///
+    /// - Parameters:
+    ///   - path: The file, not a link.
+    ///   - text: The new text.
+    ///   - permissions: The mode of a file that does not exist yet.
+    /// - Throws: ``HostError``; the file then has the old text, or the new one with another owner.
+    package static func rewrite(_ path: String, with text: String, permissions: UInt32) throws(HostError) {
+        var former = stat()
+        guard stat(path, &former) == 0 else { return try replace(path, with: text, permissions: permissions) }
+        try replace(path, with: text, permissions: former.st_mode & 0o7777)
+        guard geteuid() == 0, former.st_uid != 0 || former.st_gid != 0 else { return }
+        guard lchown(path, former.st_uid, former.st_gid) == 0 else {
+            throw HostError("cannot give back to its owner", path, code: errno)
+        }
+    }
+
     /// Replaces a file in one step; after a crash, the old or the new text is on disk.
     package static func replace(
         _ path: String,

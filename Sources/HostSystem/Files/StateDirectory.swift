@@ -33,6 +33,9 @@ package struct StateDirectory: Sendable, Equatable {
     /// Removes the temporary files that killed processes have left here.
     package func removeLeftovers() { TemporaryFile.removeAbandoned(in: path) }
 
+    /// Returns a name for a temporary file in it, which ``removeLeftovers()`` removes once this process has ended.
+    package func temporaryFile(for name: String) -> String { TemporaryFile.name(for: file(name)) }
+
     /// Returns the path of a file in it.
     package func file(_ name: String) -> String {
         "\(path)/\(name)"

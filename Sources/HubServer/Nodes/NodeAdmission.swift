@@ -92,9 +92,11 @@ struct NodeAdmission: HTTPResponder {
 
     /// Ends an invitation that nobody has used.
     func removeExpired() {
-        guard let invitation = NodeInvitation.read(in: folder), invitation.isExpired(at: now()) else { return }
         do {
-            try NodeInvitation.remove(in: folder)
+            guard let invitation = NodeInvitation.read(in: folder) else {
+                return try NodeInvitation.removeLeftovers(in: folder, at: Date())
+            }
+            if invitation.isExpired(at: now()) { try NodeInvitation.remove(in: folder) }
         } catch {
             logger.warning("cannot remove an expired invitation of a node", metadata: ["error.reason": "\(error)"])
         }

@@ -70,15 +70,31 @@ package struct NodeInvitation: Codable, Sendable {
     package static func remove(in folder: String) throws(HostError) {
         // The code first: without the copy it would get nothing.
         try HostFile.remove(path(in: folder))
-        try HostFile.remove(database(in: folder))
+        for file in copies(in: folder) { try HostFile.remove(file) }
+    }
+
+    /// The copy of the database, and what a copying that was killed has left of it.
+    private static func copies(in folder: String) -> [String] {
+        ["", ".part", ".part-journal"].map { database(in: folder) + $0 }
+    }
+
+    /// Removes what is left of an invitation without its code, after the time for which one can be used.
+    static func removeLeftovers(in folder: String, at now: Date) throws(HostError) {
+        guard read(in: folder) == nil else { return }
+        for file in copies(in: folder) {
+            let facts = try? FileManager.default.attributesOfItem(atPath: file)
+            guard let date = facts?[.modificationDate] as? Date else { continue }
+            if now.timeIntervalSince(date) > lifetime / .seconds(1) { try HostFile.remove(file) }
+        }
     }
 
     /// Ends the invitation, and opens the copy of the database, of which nothing is left once it is closed.
     ///
     /// - Returns: `nil` if another request was first.
     static func take(in folder: String) throws -> FileHandle? {
-        let file = try FileHandle(forReadingFrom: URL(filePath: database(in: folder)))
-        guard unlink(path(in: folder)) == 0 else { return nil }
+        guard let file = FileHandle(forReadingAtPath: database(in: folder)), unlink(path(in: folder)) == 0 else {
+            return nil
+        }
         try HostFile.remove(database(in: folder))
         return file
     }

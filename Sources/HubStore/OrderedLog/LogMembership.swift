@@ -16,6 +16,18 @@ package enum LogMembership {
         }
     }
 
+    /// The log that a file follows; `nil` if it follows none.
+    ///
+    /// - Throws: A `DatabaseError`.
+    package static func incarnation(of database: String) throws -> String? {
+        let queue = try DatabaseFile.reader(database)
+        defer { try? queue.close() }
+        return try queue.read { db in
+            let transaction = Transaction(db)
+            return try transaction.followsLog() ? transaction.newestEpoch() : nil
+        }
+    }
+
     /// The proof of the key that the nodes of the log have in common; `nil` if a file has none yet.
     ///
     /// - Throws: A `DatabaseError`.

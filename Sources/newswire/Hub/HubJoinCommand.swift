@@ -1,5 +1,6 @@
 import ArgumentParser
 import Formats
+import Certificates
 import Foundation
 import Glibc
 import HostSystem
@@ -57,13 +58,14 @@ struct HubJoinCommand: AsyncParsableCommand {
     func run() async throws {
         let code = try readCode()
         var edited = try EditedConfiguration(configuration.config, ProcessInfo.processInfo.environment)
-        let settings = edited.settings.overridden(by: configuration.flags.values)
-        let state = try stateDirectory(settings, edited.units)
-        let parcel = try await fillState(state, code)
-        // The configuration is root's.
-        try FolderRights.takeOwn()
-        try edited.apply(try putLogFiles(parcel, edited) + changes(parcel, edited))
-        try edited.write()
+        // A code can be used once, so that everything is checked before that can be.
+        var probe = edited
+        try probe.apply(changes(to: .example, of: probe))
+        let state = try stateDirectory(edited.settings.overridden(by: configuration.flags.values), edited.units)
+        let parcel = try await fillState(state, code) { parcel in
+            try edited.apply(changes(to: parcel, of: edited, state: state))
+        }
+        try writeConfiguration(edited, parcel)
         _ = try edited.units?.putDropIn(isNeeded: true, isDryRun: false)
         Console.notice("this machine has the keys and the database of the hub, and is '\(parcel.node)' in the log")
         try await start(edited)
@@ -87,47 +89,88 @@ struct HubJoinCommand: AsyncParsableCommand {
         return code
     }
 
-    /// The state directory of the service, or else of this user; as long as the process has the rights of its owner.
+    /// The state directory of the service, or else of this user; the process then has the rights of its owner.
     private func stateDirectory(_ settings: Settings, _ units: SetupUnits?) throws -> StateDirectory {
-        let path = "\(StateDirectory.services)/hub"
-        if let units, !units.isOfUser, settings.value(HubSettings.state) == nil, !HostFile.exists(path),
-            let user = UserEntry(named: SetupUnits.user)
-        {
+        guard let units, !units.isOfUser else { return try HubState.existingOrNew(settings, isForGood: false) }
+        guard let user = UserEntry(named: SetupUnits.user) else {
+            throw Failure(
+                .badConfiguration,
+                "there is no user '\(SetupUnits.user)' yet, who runs the hub's service",
+                hint: "run: systemd-sysusers"
+            )
+        }
+        let path = settings.value(HubSettings.state) ?? "\(StateDirectory.services)/hub"
+        if !HostFile.exists(path) {
             // The service manager creates it at the first start of the service, which is still to come.
-            try SetupCommand.makeFolder(StateDirectory.services)
+            try SetupCommand.makeFolder((path as NSString).deletingLastPathComponent)
             guard mkdir(path, 0o700) == 0, chown(path, user.user, user.group) == 0 else {
                 throw HostError("cannot create", path, code: errno)
             }
         }
-        return try HubState.existingOrNew(settings, isForGood: false)
+        return try HubState.existing(
+            settings.overridden(by: [HubSettings.state.entry.id: path]),
+            isForGood: false
+        )
     }
 
     // MARK: - The state directory
 
     /// Fetches keys and database into a state directory whose hub does not run.
-    private func fillState(_ state: StateDirectory, _ code: NodeCode) async throws -> NodeInvitation.Parcel {
+    ///
+    /// `prepare` checks what else is to be done with the parcel, before anything changes.
+    private func fillState(
+        _ state: StateDirectory,
+        _ code: NodeCode,
+        prepare: (NodeInvitation.Parcel) throws -> Void
+    ) async throws -> NodeInvitation.Parcel {
         let database = state.file(HubFiles.database)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
         }
         defer { lock.close() }
-        if HostFile.exists(database), try LogMembership.position(of: database) == nil {
-            throw Failure(
-                .badConfiguration,
-                "'\(state.path)' is of a hub with content of its own, which cannot join others",
-                hint: "use another machine or --state PATH; its database could only become the beginning of a log"
-            )
-        }
-        let copy = database + ".joining"
+        state.removeLeftovers()
+        let former = HostFile.exists(database) ? try LogMembership.incarnation(of: database) : nil
+        guard former != nil || !HostFile.exists(database) else { throw Self.hasContent(state) }
+        let copy = state.temporaryFile(for: HubFiles.database)
         defer { unlink(copy) }
         let parcel = try await fetch(code, to: copy)
-        for (name, text) in parcel.stateFiles.sorted(by: { $0.key < $1.key }) {
-            guard NodeInviter.stateFiles.contains(name) else { throw Self.unusable }
-            try PrivateFile.write(text, to: state.file(name))
-        }
-        let former = try DatabaseFileError.naming(database) { try HubBackup.restore(copy, to: database) }
-        FormerDatabases(of: database).say(former)
+        if let former, try LogMembership.incarnation(of: copy) != former { throw Self.hasContent(state) }
+        try prepare(parcel)
+        let files = try keyFiles(parcel, state, mayDiffer: former != nil)
+        // A hub with the database and other keys does not start, and says which ones it lacks.
+        let kept = try DatabaseFileError.naming(database) { try HubBackup.restore(copy, to: database) }
+        FormerDatabases(of: database).say(kept)
+        try HostFile.replace(files)
         return parcel
+    }
+
+    private static func hasContent(_ state: StateDirectory) -> Failure {
+        Failure(
+            .badConfiguration,
+            "'\(state.path)' is of a hub with content of its own, or of another log; nothing was changed",
+            hint: "use another machine or --state PATH: its content cannot join that of other hubs"
+        )
+    }
+
+    /// The keys to write; those of another hub are not replaced.
+    private func keyFiles(
+        _ parcel: NodeInvitation.Parcel,
+        _ state: StateDirectory,
+        mayDiffer: Bool
+    ) throws -> [HostFile.Content] {
+        try parcel.stateFiles.sorted { $0.key < $1.key }.map { name, text in
+            guard NodeInviter.stateFiles.contains(name) else { throw Self.unusable }
+            let path = state.file(name)
+            guard try mayDiffer || !HostFile.exists(path) || PrivateFile.read(path) == text else {
+                throw Failure(
+                    .badConfiguration,
+                    "'\(path)' is of another hub; nothing was changed",
+                    hint: "move it away, or pass --state PATH"
+                )
+            }
+            let isPublic = name == LocalCertificates.authorityName
+            return .init(path: path, text: text, permissions: isPublic ? 0o644 : 0o600)
+        }
     }
 
     private static let unusable = Failure(
@@ -156,7 +199,7 @@ struct HubJoinCommand: AsyncParsableCommand {
             return try await withHTTP { [request] http in
                 let stream = try await http.stream(request)
                 guard stream.status == 200 else { throw Self.refusal(stream.status, address) }
-                return try await Self.read(stream, into: file)
+                return try await Self.read(stream, into: file, copy)
             }
         } catch OutboundError.untrusted {
             throw Failure(
@@ -165,11 +208,17 @@ struct HubJoinCommand: AsyncParsableCommand {
                 hint: "use the address of that hub itself; if this is it, its certificate is new: make another code"
             )
         } catch let error as OutboundError {
-            throw Failure(.hubUnreachable, "cannot fetch the hub's keys and database: \(error)")
+            throw Failure(
+                .hubUnreachable,
+                "cannot fetch the hub's keys and database: \(error); nothing was changed",
+                hint: "if the transfer had begun, the code is used up: make another one"
+            )
         }
     }
 
-    private static func read(_ stream: OutboundStream, into file: FileHandle) async throws -> NodeInvitation.Parcel {
+    private static func read(_ stream: OutboundStream, into file: FileHandle, _ path: String) async throws
+        -> NodeInvitation.Parcel
+    {
         var head: [UInt8] = []
         var parcel: NodeInvitation.Parcel?
         var received = 0
@@ -181,8 +230,10 @@ struct HubJoinCommand: AsyncParsableCommand {
                     guard head.count <= maximumHead else { throw unusable }
                     continue
                 }
-                parcel = try? JSONReader.decode(NodeInvitation.Parcel.self, from: Array(head[..<end]))
-                guard parcel != nil else { throw unusable }
+                let read = try? JSONReader.decode(NodeInvitation.Parcel.self, from: Array(head[..<end]))
+                guard let read, read.logFiles.keys.allSatisfy({ JoinedLog.settings[$0] != nil }) else { throw unusable }
+                try checkSpace(for: read, at: path)
+                parcel = read
                 rest = head[(end + 1)...]
             }
             received += rest.count
@@ -190,6 +241,17 @@ struct HubJoinCommand: AsyncParsableCommand {
         }
         guard let parcel, received == parcel.databaseBytes else { throw unusable }
         return parcel
+    }
+
+    /// The copy, the restored database and a former one are there at once.
+    private static func checkSpace(for parcel: NodeInvitation.Parcel, at path: String) throws {
+        let needed = 3 * Int64(parcel.databaseBytes)
+        guard let free = DiskSpace(at: path)?.available, free < needed else { return }
+        throw Failure(
+            .tryLater,
+            "the database needs \(needed >> 20) MiB, and the disk has \(free >> 20) MiB; nothing was changed",
+            hint: "make room, and make another code"
+        )
     }
 
     private static func refusal(_ status: Int, _ address: String) -> Failure {
@@ -208,44 +270,69 @@ struct HubJoinCommand: AsyncParsableCommand {
                 "a hub with the code's name is running",
                 hint: "make a code with another name, or stop that hub and wait for 15 seconds"
             )
-        default: Failure(.failed, "the hub at \(address) refuses the code (status \(status))")
+        default:
+            Failure(
+                .failed,
+                "the hub at \(address) refuses the code (status \(status))",
+                hint: "codes are taken at the hub's own port, which speaks TLS itself"
+            )
         }
     }
 
     // MARK: - The configuration
 
-    /// Writes the files for the log's servers beside the configuration; returns the settings that name them.
-    private func putLogFiles(
-        _ parcel: NodeInvitation.Parcel,
-        _ edited: EditedConfiguration
-    ) throws -> [SettingChange] {
-        let folder = "\(edited.folder)/log"
-        if !parcel.logFiles.isEmpty { try SetupCommand.makeFolder(folder) }
-        return try parcel.logFiles.sorted { $0.key < $1.key }.map { name, text in
-            guard let entry = JoinedLog.settings[name] else { throw Self.unusable }
-            let path = "\(folder)/\(name)"
-            try HostFile.replace(path, with: text, permissions: entry.isSecretFile ? 0o600 : 0o644)
-            if entry.isSecretFile, let units = edited.units, !units.isOfUser,
-                let user = UserEntry(named: SetupUnits.user),
-                chown(path, user.user, user.group) != 0
-            {
-                throw HostError("cannot give to '\(SetupUnits.user)'", path, code: errno)
+    /// Writes the configuration, and the files for the log's servers beside it.
+    private func writeConfiguration(_ edited: EditedConfiguration, _ parcel: NodeInvitation.Parcel) throws {
+        try FolderRights.takeOwn()
+        let folder = logFolder(edited)
+        try SetupCommand.makeFolder(edited.folder)
+        // The folder's owner may have put links in it.
+        try FolderRights.with(ownerOf: edited.folder) {
+            if !parcel.logFiles.isEmpty { try SetupCommand.makeFolder(folder) }
+            let files = parcel.logFiles.compactMap { name, text in
+                JoinedLog.settings[name].map { entry in
+                    HostFile.Content(
+                        path: "\(folder)/\(name)",
+                        text: text,
+                        permissions: entry.isSecretFile ? 0o600 : 0o644
+                    )
+                }
             }
-            return SettingChange(entry, .word(path))
+            try HostFile.replace(files)
+            if geteuid() == 0, let units = edited.units, !units.isOfUser, let user = UserEntry(named: SetupUnits.user) {
+                for file in files where file.permissions == 0o600 {
+                    guard chown(file.path, user.user, user.group) == 0 else {
+                        throw HostError("cannot give to '\(SetupUnits.user)'", file.path, code: errno)
+                    }
+                }
+            }
+            try edited.write()
         }
     }
 
-    /// The other settings of this hub that the file does not have yet.
-    private func changes(_ parcel: NodeInvitation.Parcel, _ edited: EditedConfiguration) -> [SettingChange] {
+    private func logFolder(_ edited: EditedConfiguration) -> String { "\(edited.folder)/log" }
+
+    /// The changes after which the file has the settings of the other hubs, and no others in which hubs must not differ.
+    private func changes(
+        to parcel: NodeInvitation.Parcel,
+        of edited: EditedConfiguration,
+        state: StateDirectory? = nil
+    ) -> [SettingChange] {
+        let listen = HubSettings.listen.entry
         var changes = [SettingChange(HubSettings.logNode.entry, .word(parcel.node))]
-        for (id, text) in parcel.settings.sorted(by: { $0.key < $1.key }) {
-            guard let entry = SettingsTable.entries.first(where: { $0.id == id }), !entry.isOfMachine,
-                (try? entry.read(text)) != nil
-            else { continue }
-            changes.append(SettingChange(entry, text: text))
+        for entry in NodeInviter.sharedEntries {
+            if let text = parcel.settings[entry.id] {
+                if (try? entry.read(text)) != nil { changes.append(SettingChange(entry, text: text)) }
+            } else if entry.id != listen.id {
+                changes.append(SettingChange(entry, .none))
+            }
         }
-        if let state = configuration.flags.value(HubSettings.state) {
-            changes.append(SettingChange(HubSettings.state.entry, .word(state)))
+        for (name, entry) in JoinedLog.settings.sorted(by: { $0.key < $1.key }) {
+            let path = parcel.logFiles[name].map { _ in "\(logFolder(edited))/\(name)" }
+            changes.append(SettingChange(entry, path.map { .word($0) } ?? .none))
+        }
+        if let state, configuration.flags.value(HubSettings.state) != nil {
+            changes.append(SettingChange(HubSettings.state.entry, .word(state.path)))
         }
         return changes.filter { edited.text(of: $0.entry) != $0.text }
     }
@@ -260,4 +347,15 @@ struct HubJoinCommand: AsyncParsableCommand {
         Console.notice("these commands start it:")
         for command in units.hubCommands { Console.print("  \(command.joined(separator: " "))") }
     }
+}
+
+extension NodeInvitation.Parcel {
+    /// One with every kind of setting, for a look at the configuration file.
+    fileprivate static let example = NodeInvitation.Parcel(
+        node: "example",
+        stateFiles: [:],
+        logFiles: JoinedLog.settings.mapValues { _ in "" },
+        settings: [HubSettings.logServers.entry.id: "tls://log.example.org:4222"],
+        databaseBytes: 0
+    )
 }

@@ -148,7 +148,7 @@ private struct LogMachine {
             .init(path: "log/ca.crt", text: authority.certificateText, permissions: 0o644),
             .init(path: "log/hub.crt", text: hub.chain, permissions: 0o644),
             .init(path: "log/hub.key", text: hub.privateKey, permissions: 0o600),
-            .init(path: "newswire-hub.service.d/log.conf", text: dropIn, permissions: 0o644),
+            .init(path: "newswire-hub.service.d/log.conf", text: Self.dropIn, permissions: 0o644),
             .init(path: "state/\(HubFiles.secrets)", text: common.secrets, permissions: 0o600),
             .init(
                 path: "state/\(LocalCertificates.authorityName)",
@@ -174,20 +174,30 @@ private struct LogMachine {
         set -e
         cd "$(dirname "$0")"
         hub=/var/lib/newswire/hub
-        if [ -e "$hub/hub.sqlite" ]; then
-            echo "this machine has a hub already; nothing was changed" >&2
-            exit 1
-        fi
-        id nats newswire-hub >/dev/null
+        refuse() { echo "$1; nothing was changed" >&2; exit 1; }
+        [ ! -e "$hub/hub.sqlite" ] || refuse "this machine has a hub already"
+        for file in state/*; do
+            there="$hub/${file#state/}"
+            [ ! -e "$there" ] || cmp -s "$file" "$there" || refuse "'$there' is of another hub"
+        done
+        there=/etc/newswire/newswire.yaml
+        [ ! -e "$there" ] || cmp -s newswire.yaml "$there" || refuse "'$there' has other settings: move it away"
+        for user in nats newswire-hub; do
+            id "$user" >/dev/null 2>&1 || refuse "there is no user '$user': install nats-server and newswire first"
+        done
 
         install -d -m 700 -o nats -g nats /var/lib/nats
         install -D -m 644 -t /etc/nats nats/*.crt
         install -m 600 -o nats -g nats -t /etc/nats nats/*.key
-        install -b -m 644 -t /etc nats-server.conf
+        install --backup=numbered -m 644 -t /etc nats-server.conf
+        # Versions before 2.10 refuse 'sync_interval'.
+        nats-server -t -c /etc/nats-server.conf
 
         install -D -m 644 -t /etc/newswire/log log/*.crt
-        install -m 600 -o newswire-hub -g newswire-hub -t /etc/newswire/log log/*.key
-        install -b -m 644 -t /etc/newswire newswire.yaml
+        install -m 600 -o newswire-hub -g newswire-hub -t /etc/newswire/log log/hub.key
+        # It signs certificates for the log: the hub itself does not need it.
+        [ ! -e log/ca.key ] || install -m 600 -t /etc/newswire/log log/ca.key
+        install -m 644 -t /etc/newswire newswire.yaml
         install -D -m 644 -t /etc/systemd/system/newswire-hub.service.d newswire-hub.service.d/log.conf
         install -d -m 755 /var/lib/newswire
         install -d -m 700 -o newswire-hub -g newswire-hub "$hub"
@@ -248,7 +258,7 @@ private struct LogMachine {
         return """
             # A hub that shares a log with others, written by 'newswire hub log init'.
             hub:
-              listen: 0.0.0.0
+              listen: \(isIPv6 ? "\"::\"" : "0.0.0.0")
             \(address ?? "  # public-address: https://news.example.org\n")\
               log:
                 servers: [\(all.map { "\"tls://\(Authority($0, port: Self.port))\"" }.joined(separator: ", "))]
@@ -261,17 +271,13 @@ private struct LogMachine {
             """
     }
 
-    private var dropIn: String {
-        let addresses = all.compactMap { if case .address(let address) = $0 { "\(address)" } else { nil } }
-        guard addresses.count == all.count else {
-            return """
-                # The hub connects to the log's servers. Their addresses instead of 'any' are narrower; a hub that delivers to push
-                # services needs 'any'.
-                [Service]
-                IPAddressAllow=any
+    private var isIPv6: Bool { if case .address(let address) = host { address.bytes.count == 16 } else { false } }
 
-                """
-        }
-        return "# The log's servers.\n[Service]\n\(addresses.map { "IPAddressAllow=\($0)\n" }.joined())"
-    }
+    /// Clients, balancers and other hubs reach the hub, and it reaches the log's servers.
+    private static let dropIn = """
+        # A hub of several: narrower addresses than 'any' must include clients, balancers, and the other machines.
+        [Service]
+        IPAddressAllow=any
+
+        """
 }

@@ -44,6 +44,14 @@ struct NodeInviter {
                 hint: "see 'Several machines' in the documentation"
             )
         }
+        let shared = sharedSettings
+        guard shared[HubSettings.logServers.entry.id] != nil else {
+            throw Failure(
+                .badConfiguration,
+                "'log-servers' is not set in '\(edited.path)', from which the new hub gets its settings",
+                hint: "write the settings of this hub into the file, or name another file with --config"
+            )
+        }
         guard log.node != node else { throw Failure(.usage, "'\(node)' is the name of this hub") }
         // Only root may be able to read the key, and rights are given up with the state directory.
         let logFiles = try logFiles(log.authority, certificate: log.certificate, credentials: log.credentials)
@@ -56,25 +64,51 @@ struct NodeInviter {
         let facts = try CertificateFacts.read(certificate).facts
         let code = NodeCode(publicKeyHash: facts.publicKeyHash, secret: .random())
         try NodeInvitation.remove(in: state.path)
-        let copy = NodeInvitation.database(in: state.path)
-        try DatabaseFileError.naming(database) { try HubBackup.copy(database, to: copy) }
-        let bytes = try FileManager.default.attributesOfItem(atPath: copy)[.size] as? Int ?? 0
-        let parcel = NodeInvitation.Parcel(
-            node: node,
-            stateFiles: try stateFiles(state),
-            logFiles: logFiles,
-            settings: sharedSettings,
-            databaseBytes: bytes
-        )
-        try NodeInvitation(for: code.secret, at: Timestamp(Date()), parcel).write(in: state.path)
+        do {
+            let parcel = NodeInvitation.Parcel(
+                node: node,
+                stateFiles: try stateFiles(state),
+                logFiles: logFiles,
+                settings: shared,
+                databaseBytes: try copy(database, for: state)
+            )
+            try NodeInvitation(for: code.secret, at: Timestamp(Date()), parcel).write(in: state.path)
+        } catch {
+            try? NodeInvitation.remove(in: state.path)
+            throw error
+        }
         Console.print("\(code)")
         let name = MachineNames.all().last { HostName($0)?.isLoopback == false } ?? "THIS-MACHINE"
         Console.notice("on the new machine: newswire hub join https://\(name):\(settings.value(HubSettings.port))")
         Console.notice("the code works once, within an hour, as long as this hub runs")
+        if let listen = edited.text(of: HubSettings.listen.entry), shared[HubSettings.listen.entry.id] == nil {
+            Console.notice("set 'listen' on the new machine: '\(listen)' is this machine's address")
+        }
         if !settings.hubs.hubs.isEmpty {
             Console.notice("copy the section 'hubs' of '\(edited.path)' to the new machine, too")
         }
     }
+
+    /// Copies the database of the running hub, which needs the disk as well.
+    ///
+    /// - Returns: The size of the copy in bytes.
+    private func copy(_ database: String, for state: StateDirectory) throws -> Int {
+        let copy = NodeInvitation.database(in: state.path)
+        let size = { (path: String) in try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0 }
+        let needed = try Int64(size(database)) + Self.reserve
+        if let free = DiskSpace(at: state.path)?.available, free < needed {
+            throw Failure(
+                .tryLater,
+                "the copy of the database needs \(needed >> 20) MiB, and '\(state.path)' has \(free >> 20) MiB",
+                hint: "make room, or use 'newswire hub backup' as the documentation says"
+            )
+        }
+        try DatabaseFileError.naming(database) { try HubBackup.copy(database, to: copy) }
+        return try size(copy)
+    }
+
+    /// Bytes that a copy leaves on the disk of the running hub.
+    private static let reserve: Int64 = 256 << 20
 
     /// The files of the state directory that all hubs of a log have in common.
     static let stateFiles = [
@@ -132,15 +166,20 @@ struct NodeInviter {
 
     /// The settings of the configuration file that all hubs of a log should have.
     private var sharedSettings: [String: String] {
-        let own = [HubSettings.logNode.entry, HubSettings.logLevel.entry, BackendSettings.logLevel.entry].map(\.id)
         var shared: [String: String] = [:]
-        for entry in SettingsTable.entries(.hub) + SettingsTable.entries(.backend) {
-            guard !entry.isOfMachine, !own.contains(entry.id), let text = edited.text(of: entry) else { continue }
+        for entry in Self.sharedEntries {
+            guard let text = edited.text(of: entry) else { continue }
             // Another address is of this machine alone.
             guard entry.key != HubSettings.listen.entry.key || ["0.0.0.0", "::"].contains(text) else { continue }
             shared[entry.id] = text
         }
         return shared
+    }
+
+    /// The settings in which the hubs of a log do not differ, as far as they do not name files.
+    static let sharedEntries = (SettingsTable.entries(.hub) + SettingsTable.entries(.backend)).filter { entry in
+        let own = [HubSettings.logNode.entry, HubSettings.logLevel.entry, BackendSettings.logLevel.entry].map(\.id)
+        return !entry.isOfMachine && !own.contains(entry.id)
     }
 }
 

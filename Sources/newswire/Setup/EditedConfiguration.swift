@@ -70,8 +70,7 @@ struct EditedConfiguration {
         // A symbolic link is kept; its target is replaced.
         let isThere = HostFile.exists(path)
         let target = isThere ? URL(filePath: path).resolvingSymlinksInPath().path : path
-        let permissions = isThere ? try HostFile.permissions(target) : 0o644
-        try HostFile.replace(target, with: file.text, permissions: permissions)
+        try HostFile.rewrite(target, with: file.text, permissions: 0o644)
     }
 }
 

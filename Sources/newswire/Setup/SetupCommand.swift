@@ -65,7 +65,8 @@ struct SetupCommand: AsyncParsableCommand {
 
         let hasNewFeeds = try feeds.perform(isDryRun: dryRun)
         try edited.write(isDryRun: dryRun)
-        let needsNetwork = answers.isReachedDirectly || answers.contact != nil
+        let needsNetwork =
+            answers.isReachedDirectly || answers.contact != nil || settings.value(HubSettings.logServers) != nil
         let hasDropIn = try units?.putDropIn(isNeeded: needsNetwork, isDryRun: dryRun) ?? false
         let hasChanged = edited.hasChanged || hasDropIn
         if !hasChanged, !hasNewFeeds { Console.notice("nothing is to be changed in '\(path)' and its feed lists") }

@@ -7,7 +7,7 @@ struct SetupUnits {
     static let user = "newswire-hub"
     private static let dropInFile = "/etc/systemd/system/\(hub).d/setup.conf"
     private static let dropIn = """
-        # Written by 'newswire setup': other machines reach the hub, or the hub reaches push services.
+        # Written by newswire: other machines reach the hub, or the hub reaches push services or its log.
         [Service]
         IPAddressAllow=any
 

@@ -137,6 +137,16 @@ struct NodeAdmissionTests {
             stage.hub.clock.advance(by: 3_600)
             admission.removeExpired()
             #expect(try stage.files.isEmpty)
+            // A command that was killed, or a hub between the code and the copy, leaves a copy without a code.
+            for end in ["", ".part", ".part-journal"] {
+                let file = NodeInvitation.database(in: stage.folder) + end
+                try Data("x".utf8).write(to: URL(filePath: file))
+                if end.isEmpty { continue }
+                let date = Date(timeIntervalSinceNow: -3_700)
+                try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
+            }
+            admission.removeExpired()
+            #expect(try stage.files == ["node.invitation.sqlite"], "it may still be written")
         }
     }
 
