@@ -27,7 +27,7 @@ package struct EngineCheck: Sendable {
     ///   - configuration: The servers.
     ///   - clock: This machine's clock.
     /// - Returns: The problems and warnings.
-    /// - Throws: `CancellationError`.
+    /// - Throws: No error of its own.
     package static func run(
         _ configuration: ReplicatedLogConfiguration,
         clock: @escaping @Sendable () -> Date = { Date() }
