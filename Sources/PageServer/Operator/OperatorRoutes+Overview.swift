@@ -19,8 +19,7 @@ extension OperatorRoutes {
         let start = Timestamp(milliseconds: last.milliseconds - Int64(shownHours - 1) * 3_600_000)
         let nodes = try await request.hub.figures(.hour, since: start)
         let missing = nodes.filter { $0.records == nil }.compactMap(\.node).joined(separator: ", ")
-        let gap = ReportFact("Without the nodes", missing.isEmpty ? nil : "\(missing): no answer", isBad: true)
-        var pictures = OperatorSection("Last three days", facts: [gap])
+        var pictures = OperatorSection("Last three days\(missing.isEmpty ? "" : ", without \(missing): no answer")")
         pictures.charts = charts(nodes, publishers, from: start).filter { !$0.isEmpty }
         if pictures.charts.isEmpty { pictures.lines = ["Pictures of messages and devices appear after a few minutes."] }
         return request.answer(.overview, "Overview of \(overview.hub)", [state(sections), pictures] + sections)

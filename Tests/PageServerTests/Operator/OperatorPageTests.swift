@@ -2,6 +2,7 @@ import HubClient
 import HubProtocol
 import HubRouting
 import HubStore
+import SharedLog
 import Testing
 import WebPages
 
@@ -147,6 +148,23 @@ struct OperatorPageTests {
             #expect(categories.body.contains(": &lt;i&gt;Storm") && !categories.body.contains("<i>"))
             let away = try await browser.get("categories?from=999999999999")
             #expect(away.status == 200)
+        }
+    }
+
+    @Test func `the overview of several nodes names one that does not answer`() async throws {
+        try await PagesHub.run(.public, nodes: 2) { hub in
+            let browser = try await OperatorBrowser(hub)
+            let channel = try #require(hub.shared?.channel)
+            var presence = EntryWriter()
+            presence.append(NodeMessages.Kind.presence)
+            for text in ["z", "1"] { presence.append(text: text) }
+            presence.append(number: 1)
+            channel.node("z").announce(presence.bytes)
+            for node in ["n", "nb"] { await channel.settle(node) }
+            for _ in 0..<2 {
+                let page = try await browser.get("")
+                #expect(page.body.contains("<h2>Last three days, without z: no answer</h2>"))
+            }
         }
     }
 
