@@ -34,10 +34,13 @@ package struct SettingChange: Sendable {
     }
 
     /// The line in the file, without indentation.
-    fileprivate var line: String? {
+    fileprivate var line: String? { line(named: entry.key) }
+
+    /// The line in the file with another name, which is the end of the setting's own, without indentation.
+    fileprivate func line(named name: String) -> String? {
         switch value {
-        case .word(let text): "\(entry.key): \(YAMLText.scalar(text))"
-        case .list(let words): "\(entry.key): [\(words.map(YAMLText.quoted).joined(separator: ", "))]"
+        case .word(let text): "\(name): \(YAMLText.scalar(text))"
+        case .list(let words): "\(name): [\(words.map(YAMLText.quoted).joined(separator: ", "))]"
         case .none: nil
         }
     }
@@ -107,7 +110,7 @@ package struct SettingsFileText: Sendable, Equatable {
             return true
         }
         guard let mark = settings.first?.key.mark, mark.line > first else { return false }
-        if let (key, value) = settings.first(where: { $0.key.scalar?.string == change.entry.key }) {
+        if let (name, key, value) = Self.place(of: change.entry.key, in: settings) {
             guard let begin = key.mark?.line, lines.indices.contains(begin - 1) else { return false }
             let end = max(begin, Self.lastLine(of: value))
             guard end <= lines.count else { return false }
@@ -115,10 +118,10 @@ package struct SettingsFileText: Sendable, Equatable {
             let comment = begin == end ? Self.comment(lines[begin - 1], after: value) : ""
             lines.replaceSubrange(
                 begin - 1...end - 1,
-                with: change.line.map { ["\(indent)\($0)\(comment)\(ending)"] } ?? []
+                with: change.line(named: name).map { ["\(indent)\($0)\(comment)\(ending)"] } ?? []
             )
         } else if value(of: change.entry) != nil {
-            // Its name is written in two levels.
+            // It shares its line with others.
             return false
         } else if let line = change.line {
             let end = Self.lastLine(of: section)
@@ -128,6 +131,19 @@ package struct SettingsFileText: Sendable, Equatable {
         }
         text = Self.text(lines)
         return true
+    }
+
+    /// Finds a setting in a mapping, also one whose name is written in levels, as in `log:` with `servers:` below it.
+    ///
+    /// - Returns: The name on its line, with the nodes of name and value; `nil` for a setting that shares its line.
+    private static func place(of key: String, in mapping: Node.Mapping) -> (name: String, key: Node, value: Node)? {
+        for (found, value) in mapping {
+            guard let name = found.scalar?.string else { continue }
+            if name == key { return (name, found, value) }
+            guard key.hasPrefix("\(name)-"), let inner = value.mapping, inner.style != .flow else { continue }
+            if let place = place(of: String(key.dropFirst(name.count + 1)), in: inner) { return place }
+        }
+        return nil
     }
 
     private mutating func append(section: String, _ change: SettingChange) -> Bool {

@@ -44,6 +44,10 @@ import Testing
             "hub: {listen: 0.0.0.0, host-names: [hub.example.org, \"::1\"]}\n"
         ),
         (
+            "a name in two levels", "hub:\n  host: # a\n    names: [a] # b\n  log:\n    node: c\n",
+            "hub:\n  host: # a\n    names: [\"hub.example.org\", \"::1\"] # b\n  log:\n    node: c\n  listen: 0.0.0.0\n"
+        ),
+        (
             "hubs and rules stay", "hubs:\n  orders:\n    registration-time-to-live: 90d\n",
             "hubs:\n  orders:\n    registration-time-to-live: 90d\nhub:\n  listen: 0.0.0.0\n  host-names: [\"hub.example.org\", \"::1\"]\n"
         ),
@@ -67,7 +71,7 @@ import Testing
 
     @Test(arguments: [
         "hub: {port: 1}\n", "{hub: {port: 1}}\n", "hub: &a\n  port: 1\n  <<: *a\n", "- hub\n",
-        "hub:\n  listen: >-\n    127.0.0.1\n  port: 2\n", "hub:\n  host:\n    names: [a]\n", "hub: [\n",
+        "hub:\n  listen: >-\n    127.0.0.1\n  port: 2\n", "hub:\n  host: {names: [a]}\n", "hub: [\n",
     ])
     func `a style that cannot be changed line by line is left alone, and the lines are named`(before: String) {
         var text = SettingsFileText(file: "f", text: before)

@@ -59,8 +59,7 @@ struct HubJoinCommand: AsyncParsableCommand {
         let code = try readCode()
         var edited = try EditedConfiguration(configuration.config, ProcessInfo.processInfo.environment)
         // A code can be used once, so that everything is checked before that can be.
-        var probe = edited
-        try probe.apply(changes(to: .example, of: probe))
+        try edited.check(changes(to: .example, of: edited))
         let state = try stateDirectory(edited.settings.overridden(by: configuration.flags.values), edited.units)
         let parcel = try await fillState(state, code) { parcel in
             try edited.apply(changes(to: parcel, of: edited, state: state))

@@ -44,6 +44,19 @@ struct EditedConfiguration {
     /// The value of a setting as one text, as the file has it.
     func text(of entry: SettingEntry) -> String? { before.value(of: entry) }
 
+    /// Refuses a file whose style does not allow changes such as these.
+    ///
+    /// - Throws: ``Failure`` 1.
+    func check(_ changes: [SettingChange]) throws {
+        var file = file
+        do {
+            try file.apply(changes)
+        } catch {
+            let hint = "write each setting on a line of its own, and run this again"
+            throw Failure(.failed, "\(error); nothing was changed", hint: hint)
+        }
+    }
+
     /// Makes changes, which ``write(isDryRun:)`` stores.
     ///
     /// - Throws: ``Failure`` 1 if the style of the file does not allow them, after they were printed.
