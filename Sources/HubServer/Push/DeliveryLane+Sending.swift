@@ -22,11 +22,12 @@ extension DeliveryLane {
     ///
     /// - Returns: Number of targets that were sent, were put off, or have a final outcome.
     func send(_ key: DeliveryKey, _ ordinals: [Ordinal], _ attempts: [Ordinal: Int]) async throws -> Int {
+        let readAt = hub.configuration.monotonic()
         let (prepared, refused) = try await render(key, ordinals, attempts)
         guard !prepared.isEmpty || !refused.isEmpty else { return 0 }
         try await confirmLease()
         for (ordinal, refusal) in refused { await refuse(TargetKey(key: key, ordinal: ordinal), refusal) }
-        let count = await start(prepared)
+        let count = await start(prepared, readAt: readAt)
         handOver()
         return refused.count + count
     }
@@ -35,9 +36,12 @@ extension DeliveryLane {
     ///
     /// Attempts are collected in ``outbox``, which is handed over before each wait.
     ///
+    /// - Parameters:
+    ///   - targets: The targets.
+    ///   - readAt: The time before their registrations were read.
     /// - Returns: Number of targets that were started or put off.
-    private func start(_ targets: [PreparedTarget]) async -> Int {
-        let readAt = hub.configuration.monotonic()
+    private func start(_ targets: [PreparedTarget], readAt: Duration) async -> Int {
+        var hasWaited = false
         let deadline = ContinuousClock.now + Self.patience
         for (place, target) in targets.enumerated() {
             let host = target.host
@@ -50,7 +54,8 @@ extension DeliveryLane {
             let turn = await slot(
                 limit: limit,
                 for: host,
-                waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
+                waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline,
+                hasWaited: &hasWaited
             )
             guard turn != .closed else { return place }
             if outcomeBuffer.hasUrgent {
@@ -59,8 +64,9 @@ extension DeliveryLane {
                 await flush()
             }
             let now = wallTime
-            // While they waited for slots, registrations may have changed hands: they are read again.
-            let isStale = turn == .taken && hub.configuration.monotonic() - readAt > Self.freshness
+            // While they waited for slots, registrations may have changed hands: they are read again. Without a wait another
+            // read, which may be slow, would gain nothing.
+            let isStale = turn == .taken && hasWaited && hub.configuration.monotonic() - readAt > Self.freshness
             let pause = pause(of: host, at: now)
             if turn == .taken, isStale || pause != nil || !mayGoOn(at: now) {
                 slots.land(host)
@@ -97,16 +103,18 @@ extension DeliveryLane {
         return .paused("its host keeps failing and is paused")
     }
 
-    /// Takes a slot, waiting until one is free.
+    /// Takes a slot, waiting until one is free; `hasWaited` is then set.
     ///
     /// A service that has not proven itself allows few requests, perhaps one. If they have no answer after a while,
     /// another one is sent: a lost first request must not hold up everything else.
     private func slot(
         limit: Int,
         for host: String,
-        waitingUntil deadline: ContinuousClock.Instant? = nil
+        waitingUntil deadline: ContinuousClock.Instant? = nil,
+        hasWaited: inout Bool
     ) async -> PushSlots.Turn {
         if let turn = slots.takeNow(limit: limit, for: host, waitingUntil: deadline) { return turn }
+        hasWaited = true
         // Their slots may be those that become free.
         handOver()
         guard deadline == nil, limit < PushSlots.unlimited else {
@@ -129,7 +137,9 @@ extension DeliveryLane {
     private func putOff(_ target: PreparedTarget, _ deferral: PushLanding.Deferral) async {
         let isLong = if case .waits(let end, _) = deferral { end > wallTime + SlowHosts.longestPause } else { false }
         if target.attempts == nil, !isLong, slowHosts.add(target.key, target.host) { return }
-        guard await slot(limit: PushSlots.unlimited, for: target.host) == .taken else { return }
+        var hasWaited = false
+        let turn = await slot(limit: PushSlots.unlimited, for: target.host, hasWaited: &hasWaited)
+        guard turn == .taken else { return }
         begin(target.key)
         land(landing(of: target, at: wallTime), .deferred(deferral))
     }
