@@ -53,7 +53,11 @@ struct PowerCutTests {
         try disk.restart()
         let kept = try content(isRecovered: true)
         for name in Set(stored.keys).union(kept.keys).sorted() {
-            #expect(kept[name] == stored[name], "\(name)")
+            // A hub that has just started goes on writing.
+            let isSame =
+                change == .newHub
+                ? Self.lines(stored[name]).isSubset(of: Self.lines(kept[name])) : kept[name] == stored[name]
+            #expect(isSame, "\(name): \(stored[name] ?? "none"), then \(kept[name] ?? "none")")
         }
         let next = try await startHub()
         #expect(next.isRunning, "\(next.errors)")
@@ -61,6 +65,8 @@ struct PowerCutTests {
         #expect(next.errors.contains("older copy") == isMarked, "\(next.errors)")
         #expect(await next.stop() == 0)
     }
+
+    private static func lines(_ text: String?) -> Set<Substring> { Set((text ?? "").split(separator: "\n")) }
 
     private func startHub() async throws -> RunningProgram {
         try await RunningProgram(["hub", "--port", "\(port)"] + state, folder: scratch.path)

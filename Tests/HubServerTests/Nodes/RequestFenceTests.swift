@@ -64,7 +64,7 @@ struct RequestFenceTests {
             async let reply = b.post(["title": "second"])
             // Each stage runs twice.
             defer { for _ in 0..<2 { gate.signal() } }
-            try await a.wait { a.hub.writer.backlog.changes == 1 }
+            try await a.wait { a.hub.writer.backlog.changes >= 1 }
             for _ in 0..<2 {
                 a.clock.advance(by: 1.5)
                 a.service.nodes?.forwarding.writers.look()
