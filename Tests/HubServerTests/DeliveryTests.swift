@@ -6,6 +6,8 @@ import StreamProbe
 import Synchronization
 import Testing
 
+import class HubTestServer.Gate
+
 @testable import HubServer
 
 /// What became of messages, asked through the routes.
@@ -76,16 +78,21 @@ struct DeliveryTests {
         try await TestHub.run(scratch) { hub in
             try await hub.register(Agent("a", tags: ["World"]))
             // Both wait behind what the writer is doing, and are committed together.
-            let gate = DispatchSemaphore(value: 0)
-            hub.hub.writer.whenReached { gate.wait() }
-            defer { gate.signal() }
-            async let registered: Void = hub.register(Agent("b", tags: ["World"]))
+            let (isHeld, gate) = (Gate(), Gate())
+            hub.hub.writer.whenReached {
+                isHeld.open()
+                gate.blockUntilOpen()
+            }
+            defer { gate.open() }
+            await isHeld.opened()
             // The hub's own upkeep may wait there, too.
-            try await hub.wait { hub.hub.writer.backlog.changes >= 1 }
-            let before = hub.hub.writer.backlog.changes
+            var waiting = hub.hub.writer.backlog.changes
+            async let registered: Void = hub.register(Agent("b", tags: ["World"]))
+            try await hub.wait { hub.hub.writer.backlog.changes > waiting }
+            waiting = hub.hub.writer.backlog.changes
             async let accepted = hub.accept("x", tags: "World")
-            try await hub.wait { hub.hub.writer.backlog.changes > before }
-            gate.signal()
+            try await hub.wait { hub.hub.writer.backlog.changes > waiting }
+            gate.open()
             try await registered
             let id = try await accepted
             #expect(try await hub.report(id).matched == ["stream": 2])
