@@ -79,6 +79,8 @@ package struct AlarmRules: Sendable, Equatable {
     package var dropPause: Duration = .seconds(3_600)
     /// The time for which the shared log lacks a replica: a server that is restarted is back earlier.
     package var replicaLoss: Duration = .seconds(600)
+    /// The time for which a hub must not have duties: a clock that is being set, or a hub that starts, is not reported.
+    package var unfitness: Duration = .seconds(120)
     /// The time after a start, a restore or a clock jump in which no alarm is raised, since many clients are not back
     /// yet.
     package var settling: Duration = .seconds(900)

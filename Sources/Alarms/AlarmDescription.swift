@@ -58,7 +58,7 @@ package struct AlarmDescription: Sendable, Equatable {
         case .missingReplicas:
             "A server of the log has lacked entries\(since), or has not answered; the loss of another one stops the hubs."
         case .unfitHub:
-            "The hub '\(subject)' has not been able to take over from others\(since)."
+            "The hub '\(subject)' cannot take over from the others\(since)."
                 + (finding?.reason.map { " The reason is: \(clip($0, maximumReason))." } ?? "")
         }
     }

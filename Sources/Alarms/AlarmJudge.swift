@@ -41,6 +41,8 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     private var drops = AlarmWatch()
     /// The time for which the log has lacked a replica; `nil` if it does not, or in the state of an earlier version.
     private var replicaLoss: Duration?
+    /// The times for which hubs have not been fit for duties, by name; `nil` in the state of an earlier version.
+    private var unfitness: [String: Duration]?
     /// The active alarms.
     private var states: [Alarm: AlarmState] = [:]
     private var silences: [Alarm: Silence] = [:]
@@ -50,7 +52,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
 
     // The names in the database; `standing` is that of the first version.
     private enum CodingKeys: String, CodingKey {
-        case categories, publishers, agents, drops, replicaLoss, silences, lastLook, observed
+        case categories, publishers, agents, drops, replicaLoss, unfitness, silences, lastLook, observed
         case states = "standing"
     }
 
@@ -158,6 +160,8 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         self.agents = agents
         drops.note(facts.dropped, step)
         replicaLoss = facts.missingReplicas > 0 ? (replicaLoss ?? .zero) + step : nil
+        let former = unfitness
+        unfitness = Dictionary(uniqueKeysWithValues: facts.unfitHubs.keys.map { ($0, (former?[$0] ?? .zero) + step) })
     }
 
     private static func watch(_ watches: inout [String: AlarmWatch], _ marks: [String: Int64?], _ step: Duration) {
@@ -205,7 +209,8 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
             found[Alarm(.refusedCredential, name)] = AlarmFinding(since: now, reason: reason)
         }
         for (name, reason) in facts.unfitHubs {
-            found[Alarm(.unfitHub, name)] = AlarmFinding(since: now, reason: reason)
+            guard let duration = unfitness?[name], duration > rules.unfitness else { continue }
+            found[Alarm(.unfitHub, name)] = AlarmFinding(since: now - duration, reason: reason)
         }
         if drops.isFresh, drops.quiet <= rules.dropPause {
             found[Alarm(.droppedMessages)] = AlarmFinding(since: now - drops.quiet)

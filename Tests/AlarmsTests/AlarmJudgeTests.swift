@@ -101,7 +101,7 @@ struct AlarmCase: CustomTestStringConvertible, Sendable {
         },
         AlarmCase(
             alarm: Alarm(.unfitHub, "b"),
-            minutes: 0,
+            minutes: 2,
             begin: { $0.facts.unfitHubs = ["b": "its clock is 12 s behind the other hubs"] },
             end: { $0.facts.unfitHubs = [:] }
         ),
@@ -172,8 +172,8 @@ struct AlarmJudgeTests {
         let names = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(
             Set(names.keys) == [
-                "categories", "publishers", "agents", "drops", "replicaLoss", "standing", "silences", "lastLook",
-                "observed",
+                "categories", "publishers", "agents", "drops", "replicaLoss", "unfitness", "standing", "silences",
+                "lastLook", "observed",
             ]
         )
         let alarm = try #require((names["standing"] as? [Any])?.last as? [String: Any])
