@@ -47,6 +47,11 @@ struct NodeAdmission: HTTPResponder {
             return try Self.answer(parcel, database)
         } catch let refusal as ProtocolError {
             return ErrorReply(refusal).response
+        } catch let fault as RequestFault {
+            return ErrorReply(fault.refusal).response
+        } catch {
+            logger.error("cannot hand out the files of a new node", metadata: ["error.reason": "\(error)"])
+            return ErrorReply(.internalError("The hub failed; its log has the details.")).response
         }
     }
 

@@ -21,6 +21,9 @@ final class OtherNodes: Sendable {
         let dutyObstacle: String?
         let position: UInt64
         let seen: ContinuousClock.Instant
+
+        /// True if it has reported within this time, and has not stopped since.
+        func isPresent(within time: Duration) -> Bool { seen > .now - time && !hasLeft }
     }
 
     /// Time without a report after which a node counts as gone, if it has not said that it stops.
@@ -202,15 +205,14 @@ final class OtherNodes: Sendable {
 
     /// True if a node is present whose version passes requests on without a ``RequestFence``.
     var hasUnfenced: Bool {
-        let time = ContinuousClock.now - Self.patience
-        return peers.withLock { peers in
-            peers.contains { $0.value.seen >= time && !$0.value.hasLeft && !$0.value.fencesRequests }
+        peers.withLock { peers in
+            peers.contains { $0.value.isPresent(within: Self.patience) && !$0.value.fencesRequests }
         }
     }
 
     /// True if a node has reported within ``patience``, and has not stopped since.
     func isServing(_ node: String) -> Bool {
-        peers.withLock { $0[node] }.map { $0.seen > .now - Self.patience && !$0.hasLeft } ?? false
+        peers.withLock { $0[node]?.isPresent(within: Self.patience) } ?? false
     }
 
     /// True if a node has reported within ``memory``.
@@ -231,8 +233,8 @@ final class OtherNodes: Sendable {
         _ patience: Duration,
         _ read: @escaping @Sendable ([UInt8]) -> Answer?
     ) async -> [(node: String, answer: Answer?)] {
-        let silent = ContinuousClock.now - .seconds(HubOverview.Node.silence)
-        let known = peers.withLock { peers in peers.mapValues { $0.seen > silent && !$0.hasLeft } }
+        let silence = Duration.seconds(HubOverview.Node.silence)
+        let known = peers.withLock { peers in peers.mapValues { $0.isPresent(within: silence) } }
         return await withTaskGroup { group in
             for (node, isPresent) in known {
                 group.addTask { [channel] in
