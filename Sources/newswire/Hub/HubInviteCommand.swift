@@ -23,7 +23,7 @@ struct HubInviteCommand: AsyncParsableCommand {
 
             With --node it prints a code for another machine, which becomes one more hub that shares this hub's log: \
             'newswire hub join' asks for it there. The code works once, within an hour, and is as secret as all of the \
-            hub's keys. It is made on the machine of a running hub, and ends an earlier one.
+            hub's keys. Run it on the machine of a running hub. A new code ends an earlier one.
 
             --list shows invitations that can still be used, and --end ends one of them. A reader who has used a link \
             already keeps the access.

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Formats
 import Certificates
+import Formats
 import Foundation
 import Glibc
 import HostSystem
@@ -71,14 +71,8 @@ struct HubJoinCommand: AsyncParsableCommand {
     }
 
     private func readCode() throws -> NodeCode {
-        let text: String?
-        do throws(HostError) {
-            text = try codeFile == nil ? HiddenInput.line(prompt: "Code: ") : nil
-        } catch {
-            throw Failure(.usage, "\(error)", hint: "pass --code-file PATH, or '-' for standard input")
-        }
-        let given = try text ?? codeFile.map(PasswordOptions.text) ?? ""
-        guard let code = NodeCode(given.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+        let text = try codeFile.map { try PasswordOptions.text(of: $0, as: "a code") } ?? Self.typedCode()
+        guard let code = NodeCode(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
             throw Failure(
                 .usage,
                 "that is not a code of 'newswire hub invite --node'",
@@ -86,6 +80,17 @@ struct HubJoinCommand: AsyncParsableCommand {
             )
         }
         return code
+    }
+
+    private static func typedCode() throws -> String {
+        let typed: String?
+        do throws(HostError) {
+            typed = try HiddenInput.line(prompt: "Code: ")
+        } catch {
+            throw Failure(.usage, "\(error)", hint: "pass --code-file PATH, or '-' for standard input")
+        }
+        guard let typed else { throw Failure(.failed, "no code was given; nothing was changed") }
+        return typed
     }
 
     /// The state directory of the service, or else of this user; the process then has the rights of its owner.

@@ -120,6 +120,8 @@ struct HubLogLeaveCommand: AsyncParsableCommand {
             }
             if !offline { try await close(settings, hub) }
             try LogMembership.end(hub.database)
+            // Nobody would remove it: only a hub with a log hands out invitations.
+            try NodeInvitation.remove(in: hub.state.path)
         }
         Console.notice("'\(hub.database)' no longer follows a log; remove the log settings from the configuration")
     }

@@ -27,9 +27,15 @@ struct PasswordOptions: ParsableArguments {
         return try Self.password(try Self.text(of: path), Self.name(of: path))
     }
 
-    /// Returns the text of a file, without a final line break; `-` is standard input.
-    static func text(of path: String) throws -> String {
-        var text = path == "-" ? try standardInput() : try PrivateFile.read(path, limit: maximumBytes)
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - path: The file; `-` is standard input.
+    ///   - kind: The secret that it should contain, for messages.
+    /// - Returns: The text, without a final line break.
+    /// - Throws: A `HostError`; ``Failure`` 64 for standard input that is too long or not UTF-8.
+    static func text(of path: String, as kind: String = "a valid password") throws -> String {
+        var text = path == "-" ? try standardInput(kind) : try PrivateFile.read(path, limit: maximumBytes)
         if text.last?.isNewline ?? false { text.removeLast() }
         return text
     }
@@ -65,13 +71,13 @@ struct PasswordOptions: ParsableArguments {
         }
     }
 
-    private static func standardInput() throws -> String {
+    private static func standardInput(_ kind: String) throws -> String {
         let data = try FileHandle.standardInput.read(upToCount: maximumBytes + 1) ?? Data()
         guard data.count <= maximumBytes else {
-            throw Failure(.usage, "standard input is not a valid password: \(PasswordProblem.tooLong)")
+            throw Failure(.usage, "standard input is not \(kind): it has more than \(maximumBytes) bytes")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw Failure(.usage, "standard input is not a valid password: not UTF-8 text")
+            throw Failure(.usage, "standard input is not \(kind): not UTF-8 text")
         }
         return text
     }
